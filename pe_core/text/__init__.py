@@ -1,0 +1,1 @@
+"""Everything that knows what a text is: datasets, encoders, generators."""
