@@ -15,7 +15,9 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 EXTRAS = ["text", "hnsw", "account", "utility", "workflow", "dev"]
-HEADER = "# Renewed by envs/renew.py from pyproject.toml. Install with: pip install --no-deps -r FILE\n"
+HEADER = (
+    "# Renewed by envs/renew.py from pyproject.toml. Install with: pip install --no-deps -r FILE\n"
+)
 
 
 def resolve(source: str, extras: list[str], *flags: str) -> str:

@@ -1,0 +1,23 @@
+from snakemake.utils import min_version
+
+min_version("9.0")
+
+
+configfile: "config/config.yaml"
+
+
+include: "workflow/rules/common.smk"
+include: "workflow/rules/data.smk"
+include: "workflow/rules/banks.smk"
+include: "workflow/rules/embed.smk"
+include: "workflow/rules/route.smk"
+include: "workflow/rules/probes.smk"
+include: "workflow/rules/account.smk"
+include: "workflow/rules/audit.smk"
+include: "workflow/rules/tables.smk"
+
+
+rule all:
+    default_target: True
+    input:
+        "results/tables/table2.csv",

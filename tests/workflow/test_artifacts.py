@@ -1,0 +1,72 @@
+import json
+
+import numpy as np
+import pytest
+
+import artifacts
+
+
+def test_round_trip_of_arrays(tmp_path):
+    path = tmp_path / "folder" / "a.npz"
+    artifacts.save_arrays(path, x=np.arange(5), y=np.float32(2))
+    stored = artifacts.load_arrays(path)
+    assert stored["x"].tolist() == [0, 1, 2, 3, 4]
+    assert stored["y"] == np.float32(2)
+
+
+@pytest.mark.parametrize("damage", ["truncate", "flip", "empty", "unsealed"])
+def test_damage_is_named_and_removed(tmp_path, damage):
+    path = tmp_path / "a.npy"
+    artifacts.save_array(path, np.arange(100.0))
+    data = bytearray(path.read_bytes())
+    if damage == "truncate":
+        path.write_bytes(data[:-1])
+    elif damage == "flip":
+        data[len(data) // 2] ^= 1
+        path.write_bytes(data)
+    elif damage == "empty":
+        path.write_bytes(b"")
+    else:
+        (tmp_path / "a.npy.sha256").unlink()
+    with pytest.raises(artifacts.DamagedError, match=r"a\.npy: damaged"):
+        artifacts.load_array(path)
+    assert not path.exists()
+
+
+def test_a_failed_write_leaves_nothing_and_keeps_the_old(tmp_path):
+    path = tmp_path / "a.json"
+    artifacts.save_json(path, {"old": 1})
+
+    def fail_half_way():
+        with artifacts.writing(path) as temporary:
+            temporary.write_text("half")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail_half_way()
+    assert artifacts.load_json(path) == {"old": 1}
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.json", "a.json.sha256"]
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_json_refuses_what_is_no_number(tmp_path, value):
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        artifacts.save_json(tmp_path / "a.json", {"x": value})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_no_pickle_is_written_or_read(tmp_path):
+    with pytest.raises(ValueError, match="Object arrays cannot be saved"):
+        artifacts.save_arrays(tmp_path / "a.npz", x=np.array([{}], dtype=object))
+    path = tmp_path / "b.npy"
+    with artifacts.writing(path) as temporary, temporary.open("wb") as file:
+        np.save(file, np.array([{}], dtype=object), allow_pickle=True)
+    with pytest.raises(ValueError, match="allow_pickle=False"):
+        artifacts.load_array(path)
+
+
+def test_json_keeps_every_character(tmp_path):
+    path = tmp_path / "a.json"
+    artifacts.save_json(path, {"text": "ε 😀 \n <script>"})
+    assert artifacts.load_json(path)["text"] == "ε 😀 \n <script>"
+    assert json.loads(path.read_text())["text"] == "ε 😀 \n <script>"

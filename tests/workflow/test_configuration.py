@@ -1,0 +1,80 @@
+import copy
+from pathlib import Path
+
+import pytest
+import yaml
+
+import configuration
+
+ROOT = Path(__file__).resolve().parents[2]
+SCHEMA = ROOT / "workflow/schemas/config.schema.yaml"
+DEFAULT = yaml.safe_load((ROOT / "config/config.yaml").read_text())
+
+
+def check(config):
+    return configuration.validate(config, SCHEMA)
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "config").glob("*.yaml")), ids=lambda p: p.name)
+def test_every_shipped_configuration_is_sound(path):
+    # Snakemake merges a --configfile over the default one, key by key.
+    config = {**copy.deepcopy(DEFAULT), **yaml.safe_load(path.read_text())}
+    assert check(config) == []
+
+
+def test_defaults_are_filled_in_at_every_level_and_only_where_absent():
+    config = copy.deepcopy(DEFAULT)
+    del config["mechanism"]
+    config["evaluation"] = {"trials": 7}
+    assert check(config) == []
+    assert config["mechanism"]["clip"] == 0.1
+    assert config["evaluation"]["trials"] == 7
+    assert config["evaluation"]["alpha"] == 0.05
+
+
+def test_filling_in_does_not_change_the_schema_for_the_next_configuration():
+    first, second = copy.deepcopy(DEFAULT), copy.deepcopy(DEFAULT)
+    for config in (first, second):
+        config.pop("mechanism")
+    check(first)
+    first["mechanism"]["clip"] = 5.0
+    check(second)
+    assert second["mechanism"]["clip"] == 0.1
+
+
+@pytest.mark.parametrize(
+    ("change", "path"),
+    [
+        (lambda c: c["evaluation"].update(trials="many"), "evaluation.trials"),
+        (lambda c: c["evaluation"].update(trials=0), "evaluation.trials"),
+        (lambda c: c["mechanism"].update(participation=1.5), "mechanism.participation"),
+        (lambda c: c["mechanism"].update(sigma=1.0), "mechanism"),
+        (lambda c: c["datasets"][0].update(loader="novels"), "datasets[0].loader"),
+        (lambda c: c["datasets"][0]["cohorts"].pop("test"), "datasets[0].cohorts"),
+        (lambda c: c["datasets"][0].update(name="../x"), "datasets[0].name"),
+        (lambda c: c.update(attacks=["exact", "exact"]), "attacks"),
+        (lambda c: c.update(banks=["C"]), "banks[0]"),
+        (lambda c: c.update(mechanism=3), "mechanism"),
+        (lambda c: c.pop("encoders"), "config"),
+    ],
+)
+def test_a_fault_is_reported_with_its_path(change, path):
+    config = copy.deepcopy(DEFAULT)
+    change(config)
+    faults = check(config)
+    assert len(faults) == 1
+    assert faults[0].startswith(f"{path}: ")
+
+
+def undescribed(schema, at=""):
+    """Yield every key of a schema that has neither a description nor keys of its own."""
+    for key, rule in schema.get("properties", {}).items():
+        if not {"description", "$ref", "properties"} & rule.keys():
+            yield f"{at}{key}"
+        yield from undescribed(rule, f"{at}{key}.")
+    for name, rule in schema.get("$defs", {}).items():
+        yield from undescribed(rule, f"{name}.")
+
+
+def test_every_key_says_what_it_is():
+    assert list(undescribed(yaml.safe_load(SCHEMA.read_text()))) == []

@@ -1,0 +1,22 @@
+# Requires: contributions.npz of the cell, results/accounting.json
+# Makes:    results/{dataset}/{bank}/{encoder}/{attack}/canary-{canary}/audit.json
+
+
+rule audit:
+    input:
+        contributions=CELL + "/contributions.npz",
+        accounting="results/accounting.json",
+    output:
+        CELL + "/audit.json",
+    log:
+        "logs/{dataset}/{bank}/{encoder}/{attack}/audit-{canary}.log",
+    conda:
+        "../../envs/environment.yaml"
+    params:
+        mechanism=config["mechanism"],
+        evaluation=config["evaluation"],
+        canaries=config["canaries"]["count"],
+        seed=config["seed"],
+        code=code("audit"),
+    script:
+        "../scripts/audit.py"

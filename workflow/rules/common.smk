@@ -1,0 +1,90 @@
+# The configuration, checked; the grid of cells; and what rules share.
+import re
+import sys
+from pathlib import Path
+
+from snakemake.exceptions import WorkflowError
+
+# Scripts find pe_core in the folder that the workflow runs from.
+ROOT = Path(workflow.basedir)
+sys.path.insert(0, str(ROOT / "workflow" / "scripts"))
+sys.path.insert(0, str(ROOT))
+
+import configuration
+import modules
+from pe_core import seeds
+
+FAULTS = configuration.validate(config, ROOT / "workflow/schemas/config.schema.yaml")
+if FAULTS:
+    raise WorkflowError("The configuration cannot be used:\n  " + "\n  ".join(FAULTS))
+
+DATASETS = {dataset["name"]: dataset for dataset in config["datasets"]}
+ENCODERS = {encoder["name"]: encoder for encoder in config["encoders"]}
+ATTACKS = config["attacks"]
+BANKS = config["banks"]
+FAMILIES = sorted(
+    {attack.split("-")[0] for attack in ATTACKS} & {"paraphrase", "nonce"}
+)
+
+
+wildcard_constraints:
+    dataset="|".join(map(re.escape, DATASETS)),
+    encoder="|".join(map(re.escape, ENCODERS)),
+    bank="|".join(BANKS),
+    attack="|".join(map(re.escape, ATTACKS)),
+    family="paraphrase|nonce",
+    canary="[0-9]+",
+
+
+def code(script):
+    """The digest of our modules that a script uses: editing one reruns what used it."""
+    return modules.digest(script)
+
+
+def cohort(dataset):
+    """Canaries to draw from; synthetic ones are as many as real ones."""
+    return range(DATASETS[dataset]["cohorts"]["canary"])
+
+
+def canaries(dataset, attack):
+    """The canaries of one attack, as indices into the canary cohort."""
+    count = config["canaries"]["count"]
+    if config["canaries"]["choice"] == "shared":
+        return list(range(count))
+    drawn = seeds.generator(config["seed"], dataset, attack, "canaries")
+    return sorted(int(c) for c in drawn.permutation(len(cohort(dataset)))[:count])
+
+
+def family_canaries(dataset, family):
+    """The canaries of all attacks of one family of probes."""
+    chosen = (
+        canaries(dataset, attack)
+        for attack in ATTACKS
+        if attack.split("-")[0] == family
+    )
+    return sorted(set().union(*chosen))
+
+
+for name, dataset in DATASETS.items():
+    if len(cohort(name)) < config["canaries"]["count"]:
+        raise WorkflowError(
+            f"datasets.{name}.cohorts.canary = {len(cohort(name))}: "
+            f"canaries.count = {config['canaries']['count']} of them are needed"
+        )
+
+
+def cells(pattern, banks=BANKS, encoders=tuple(ENCODERS), attacks=ATTACKS):
+    """One path for every dataset, bank, encoder, attack and canary of the grid."""
+    return [
+        pattern.format(
+            dataset=dataset, bank=bank, encoder=encoder, attack=attack, canary=canary
+        )
+        for dataset in DATASETS
+        for bank in banks
+        for encoder in encoders
+        for attack in attacks
+        for canary in canaries(dataset, attack)
+    ]
+
+
+CELL = "results/{dataset}/{bank}/{encoder}/{attack}/canary-{canary}"

@@ -1,0 +1,22 @@
+# Requires: the texts of a dataset, from a package or from the user's files.
+# Makes:    results/{dataset}/records.parquet   user, record, cohort, label, group, text
+#           results/{dataset}/public.parquet    label, text: people who are in no cohort
+
+
+rule records:
+    output:
+        records="results/{dataset}/records.parquet",
+        public="results/{dataset}/public.parquet",
+        notes="results/{dataset}/records.json",
+    log:
+        "logs/{dataset}/records.log",
+    conda:
+        "../../envs/environment.yaml"
+    params:
+        dataset=lambda w: DATASETS[w.dataset],
+        canary_records=config["canaries"]["records"],
+        maximum_records=config["mechanism"]["maximum_records"],
+        seed=config["seed"],
+        code=code("records"),
+    script:
+        "../scripts/records.py"

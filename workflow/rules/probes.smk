@@ -1,0 +1,62 @@
+# Requires: routes and embeddings.
+# Makes:    results/{dataset}/{bank}/{encoder}/{attack}/canary-{canary}/contributions.npz
+#               the chosen probes, and every user's contribution on the inspected positions
+# Only the mu_eff attacks look at the mechanism here, since they weigh probes by the background;
+# all others keep their contributions when q or σ change.
+
+
+def probe_embeddings(wildcards):
+    """The pool that an attack selects from; `ordinary` and `exact` need none."""
+    family = wildcards.attack.split("-")[0]
+    if family not in ("paraphrase", "nonce"):
+        return []
+    return f"results/{{dataset}}/embeddings/{{encoder}}/pool-{family}.npy".format(
+        **wildcards
+    )
+
+
+def pool(wildcards):
+    family = wildcards.attack.split("-")[0]
+    if family not in ("paraphrase", "nonce"):
+        return []
+    return f"results/{wildcards.dataset}/pools/{family}.parquet"
+
+
+rule probes:
+    input:
+        records="results/{dataset}/records.parquet",
+        record_embeddings="results/{dataset}/embeddings/{encoder}/records.npy",
+        nonces=branch(
+            lambda w: w.attack.startswith("nonce"),
+            then="results/{dataset}/nonces.parquet",
+        ),
+        nonce_embeddings=branch(
+            lambda w: w.attack.startswith("nonce"),
+            then="results/{dataset}/embeddings/{encoder}/nonces.npy",
+        ),
+        pool=pool,
+        pool_embeddings=probe_embeddings,
+        routes="results/{dataset}/{bank}/{encoder}/routes.npz",
+    output:
+        CELL + "/contributions.npz",
+    log:
+        "logs/{dataset}/{bank}/{encoder}/{attack}/probes-{canary}.log",
+    conda:
+        "../../envs/environment.yaml"
+    params:
+        clip=config["mechanism"]["clip"],
+        votes=config["mechanism"]["votes"],
+        background=lambda w: (
+            {
+                **config["mechanism"],
+                **config["evaluation"],
+                "trials": None,
+                "alpha": None,
+            }
+            if w.attack.endswith("mu_eff")
+            else None
+        ),
+        seed=config["seed"],
+        code=code("probes"),
+    script:
+        "../scripts/probes.py"

@@ -1,0 +1,105 @@
+"""Read and write artifacts: whole or not at all, each with a checksum beside it.
+
+A file is written under a temporary name in the same folder and renamed, so a killed job leaves
+no half file. `name.sha256` holds its digest; a file that no longer fits it is named, removed,
+and made again by the next run.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+
+class DamagedError(RuntimeError):
+    """An artifact does not fit its checksum."""
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _seal(path: Path) -> Path:
+    return path.with_name(path.name + ".sha256")
+
+
+@contextlib.contextmanager
+def writing(path: str | Path) -> Iterator[Path]:
+    """Yield a temporary path; on success seal it and give it its name, else leave nothing."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        yield temporary
+        seal = _seal(temporary)
+        seal.write_text(_digest(temporary) + "\n")
+        seal.replace(_seal(path))
+        temporary.replace(path)
+    finally:
+        for leftover in (temporary, _seal(temporary)):
+            leftover.unlink(missing_ok=True)
+
+
+def checked(path: str | Path) -> Path:
+    """Return the path of an artifact whose bytes fit its checksum.
+
+    Raises:
+        DamagedError: they do not. The artifact is removed, so that the next run makes it again.
+    """
+    path = Path(path)
+    seal = _seal(path)
+    if not seal.exists() or seal.read_text().strip() != _digest(path):
+        path.unlink()
+        raise DamagedError(
+            f"{path}: damaged, its bytes do not fit {seal.name}. "
+            "It has been removed; run the same command again to make it anew."
+        )
+    return path
+
+
+def save_arrays(path: str | Path, **arrays: npt.ArrayLike) -> None:
+    """Write an .npz of plain arrays."""
+    with writing(path) as temporary, temporary.open("wb") as file:
+        np.savez(file, allow_pickle=False, **{name: np.asarray(a) for name, a in arrays.items()})
+
+
+def load_arrays(path: str | Path) -> dict[str, npt.NDArray[Any]]:
+    """Read an .npz of plain arrays."""
+    with np.load(checked(path), allow_pickle=False) as stored:
+        return {name: stored[name] for name in stored.files}
+
+
+def save_array(path: str | Path, array: npt.NDArray[Any]) -> None:
+    """Write an .npy."""
+    with writing(path) as temporary, temporary.open("wb") as file:
+        np.save(file, array, allow_pickle=False)
+
+
+def load_array(path: str | Path) -> npt.NDArray[Any]:
+    """Read an .npy."""
+    return np.load(checked(path), allow_pickle=False)
+
+
+def save_json(path: str | Path, value: Mapping[str, Any]) -> None:
+    """Write JSON; NaN and infinities are refused, since no JSON reader agrees on them."""
+    text = json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False)
+    with writing(path) as temporary:
+        temporary.write_text(text + "\n")
+
+
+def load_json(path: str | Path) -> dict[str, Any]:
+    """Read a JSON object."""
+    return json.loads(checked(path).read_text())
+
+
+def save_text(path: str | Path, text: str) -> None:
+    """Write a text file."""
+    with writing(path) as temporary:
+        temporary.write_text(text)
