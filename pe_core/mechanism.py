@@ -42,7 +42,7 @@ class Mechanism:
         for name, least in (("population", 0), ("votes", 1), ("releases", 0)):
             value = getattr(self, name)
             if isinstance(value, bool) or not hasattr(value, "__index__") or value < least:
-                raise InputError(f"{name} = {value!r}: a whole number of at least {least} is needed")
+                raise InputError(f"{name} = {value!r}: a whole number from {least} up is needed")
         for name, low, high in (
             ("participation", 0.0, 1.0),
             ("noise_multiplier", 0.0, math.inf),
@@ -53,7 +53,7 @@ class Mechanism:
             if not isinstance(value, (int, float)) and not hasattr(value, "__float__"):
                 raise InputError(f"{name} = {value!r}: a number is needed")
             if not (math.isfinite(value) and low <= value <= high):
-                raise InputError(f"{name} = {value!r}: allowed are finite values in [{low}, {high}]")
+                raise InputError(f"{name} = {value!r}: allowed are finite values in {low}…{high}")
         if self.clip == 0.0:
             raise InputError("clip = 0: a clip above 0 is needed")
 
