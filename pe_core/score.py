@@ -104,7 +104,7 @@ def mixture(ell: NDArray[np.float64] | float, participation: float) -> NDArray[n
 
     Example:
         >>> [round(float(value), 6) for value in mixture(np.array([0.0, 2e3, -2e3]), 0.5)]
-    [0.0, 1999.306853, -0.693147]
+        [0.0, 1999.306853, -0.693147]
     """
     if not 0.0 <= participation <= 1.0:
         raise InputError(f"participation = {participation!r}: allowed are values in [0, 1]")
