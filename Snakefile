@@ -21,3 +21,5 @@ rule all:
     default_target: True
     input:
         "results/tables/table2.csv",
+        "results/tables/table4.csv",
+        "results/tables/canaries.csv",

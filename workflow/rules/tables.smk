@@ -1,17 +1,53 @@
-# Requires: the audit.json of every cell.
-# Makes:    results/tables/*.csv
+# Requires: the audit.json of every cell of a table.
+# Makes:    results/tables/table2.csv    attacks, on the first bank and encoder
+#           results/tables/table3.csv    encoders
+#           results/tables/table4.csv    bank arms
+#           results/tables/canaries.csv  every canary's own values
+# One row is the largest bound of an attack's canaries, as in the paper's tables of the same number.
+
+AUDIT = CELL + "/audit.json"
+FIRST = {"banks": BANKS[:1], "encoders": tuple(ENCODERS)[:1]}
+TABLES = {
+    "table2": cells(AUDIT, **FIRST),
+    "table3": cells(
+        AUDIT,
+        banks=BANKS[:1],
+        attacks=[
+            attack for attack in ("ordinary", "exact", "nonce") if attack in ATTACKS
+        ],
+    ),
+    "table4": cells(AUDIT, encoders=FIRST["encoders"]),
+}
 
 
-rule table2:
+rule table:
     input:
-        cells(CELL + "/audit.json"),
+        audits=lambda w: TABLES[w.table],
+        paper="workflow/report/paper_tables.csv",
     output:
-        "results/tables/table2.csv",
+        "results/tables/{table}.csv",
     log:
-        "logs/table2.log",
+        "logs/{table}.log",
+    wildcard_constraints:
+        table="|".join(TABLES),
     conda:
         "../../envs/environment.yaml"
     params:
-        code=code("table2"),
+        code=code("table"),
     script:
-        "../scripts/table2.py"
+        "../scripts/table.py"
+
+
+rule canaries:
+    input:
+        sorted(set(sum(TABLES.values(), []))),
+    output:
+        "results/tables/canaries.csv",
+    log:
+        "logs/canaries.log",
+    conda:
+        "../../envs/environment.yaml"
+    params:
+        code=code("canaries"),
+    script:
+        "../scripts/canaries.py"

@@ -3,21 +3,14 @@
 Output: accounting.json (ε by name, all dimensionless).
 """
 
+import population
 from artifacts import save_json
 from job import job
-from pe_core import Mechanism, accounting
+from pe_core import accounting
 
 with job(snakemake):
-    settings = snakemake.params.mechanism
-    # Neither the population nor the clip enters ε.
-    mechanism = Mechanism(
-        population=1,
-        participation=settings["participation"],
-        noise_multiplier=settings["noise_multiplier"],
-        clip=settings["clip"],
-        delta=settings["delta"],
-        votes=settings["votes"],
-    )
+    # The population does not enter ε.
+    mechanism = population.mechanism(snakemake.params.mechanism, 1)
     certified = accounting.epsilon(mechanism, "add_remove")
     save_json(
         snakemake.output[0],

@@ -8,10 +8,11 @@ import time
 import numpy as np
 from scipy import sparse
 
+import population
 from artifacts import load_arrays, load_json
 from audits import save_audit
 from job import job
-from pe_core import Mechanism, background, bounds, seeds, threshold, trials
+from pe_core import background, bounds, seeds, threshold, trials
 from pe_core.score import LinearScore
 
 where = snakemake.wildcards
@@ -26,14 +27,7 @@ with job(snakemake) as log:
     ).toarray()
     auxiliary, calibration, test = np.split(everyone, cell["first"][1:3])
     canary = cell["canary"]
-    mechanism = Mechanism(
-        population=len(test),
-        participation=settings["participation"],
-        noise_multiplier=settings["noise_multiplier"],
-        clip=settings["clip"],
-        delta=settings["delta"],
-        votes=settings["votes"],
-    )
+    mechanism = population.mechanism(settings, len(test))
     tail = evaluation["alpha"] / (4 * snakemake.params.canaries)
     model = background.estimate(auxiliary, mechanism, evaluation["shrinkage"], evaluation["ridge"])
     score = LinearScore.fit(canary, model, mechanism)

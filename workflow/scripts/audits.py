@@ -32,3 +32,20 @@ def save_audit(path: str, audit: dict[str, Any]) -> None:
 def load_audit(path: str) -> dict[str, Any]:
     """Read and check one audit."""
     return _check(path, load_json(path))
+
+
+GRID = ["dataset", "bank", "encoder", "attack"]
+
+
+def row_of(audit: dict[str, Any]) -> dict[str, Any]:
+    """Return what the tables show of one audit, in the order of their columns."""
+    epsilon = audit["epsilon"]
+    return {
+        **{name: audit[name] for name in GRID},
+        "epsilon_lower": epsilon["lower"],
+        "canary": audit["canary"],
+        "separation": audit["separation"],
+        "norm_ratio": audit["norm_ratio"],
+        "votes_on_inspected": audit["votes_on_inspected"] / audit["votes"],
+        "epsilon_theory": epsilon["epsilon_theory"],
+    }

@@ -1,12 +1,14 @@
-"""The cohorts as arrays: which user each record belongs to."""
+"""The cohorts as arrays, and the mechanism that they meet."""
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from artifacts import checked
+from pe_core import Mechanism
 
 # The order of the cohorts in records.parquet and in every array over users.
 COHORTS = ("canary", "auxiliary", "calibration", "test")
@@ -37,3 +39,9 @@ def load(path: str) -> Population:
     starts[1:] = names[1:] != names[:-1]
     sizes = [int(np.sum(starts & (cohorts == cohort))) for cohort in COHORTS]
     return Population(np.cumsum(starts) - 1, np.cumsum([0, *sizes]))
+
+
+def mechanism(settings: Mapping[str, Any], population: int) -> Mechanism:
+    """Return the mechanism of the config for `population` eligible users besides the canary."""
+    names = ("participation", "noise_multiplier", "clip", "delta", "votes")
+    return Mechanism(population=population, **{name: settings[name] for name in names})

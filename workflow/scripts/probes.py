@@ -18,7 +18,7 @@ from scipy import sparse
 import population
 from artifacts import checked, load_array, load_arrays, save_arrays
 from job import job
-from pe_core import Mechanism, background, contribution, probes, routing, seeds
+from pe_core import background, contribution, probes, routing, seeds
 from pe_core.routing import Routes
 
 where = snakemake.wildcards
@@ -51,14 +51,7 @@ def pool_covariance(base: Routes, vectors: np.ndarray, pool: np.ndarray) -> Any:
         snakemake.params.clip,
     )
     test = people.users("test")
-    mechanism = Mechanism(
-        population=test.stop - test.start,
-        participation=settings["participation"],
-        noise_multiplier=settings["noise_multiplier"],
-        clip=settings["clip"],
-        delta=settings["delta"],
-        votes=settings["votes"],
-    )
+    mechanism = population.mechanism(settings, test.stop - test.start)
     return background.estimate(
         votes[:, bank_size:], mechanism, settings["shrinkage"], settings["ridge"]
     ).covariance
