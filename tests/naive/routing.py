@@ -4,12 +4,18 @@ import numpy as np
 
 
 def squared_distance(a, b):
-    """Σ(a−b)², from the first coordinate to the last."""
-    total = 0.0
+    """Σ(a−b)², the second half of the terms added to the first until one is left."""
+    terms = []
     for x, y in zip(a, b):
         difference = float(x) - float(y)
-        total += difference * difference
-    return total
+        terms.append(difference * difference)
+    while len(terms) > 1:
+        half = len(terms) // 2
+        second = terms[-half:]
+        terms = terms[:-half]
+        for j in range(half):
+            terms[j] += second[j]
+    return terms[0]
 
 
 def squared_distances(records, probes):
