@@ -1,0 +1,147 @@
+"""One release seen as a pair of distributions on the line: densities, losses and cumulants.
+
+With unit noise, μ = 1/σ, and N the standard normal density, every pair that the accountant needs
+is a product of these:
+
+    remove     P = (1−q)·N(z) + q·N(z−μ)   Q = N(z)
+    add        the same two, exchanged
+    antipodal  P = (1−q)·N(z) + q·N(z−μ)   Q = (1−q)·N(z) + q·N(z+μ)
+
+The orthogonal pair of `substitute_votes` is `remove` on one axis and `add` on the other.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pe_core.accounting.adjacency import Adjacency
+
+Array = NDArray[np.float64]
+Kind = Literal["remove", "add", "antipodal"]
+
+DIRECTIONS: dict[Adjacency, dict[str, tuple[Kind, ...]]] = {
+    Adjacency.ADD_REMOVE: {"remove": ("remove",), "add": ("add",)},
+    Adjacency.SUBSTITUTE: {"swap": ("antipodal",)},
+    Adjacency.SUBSTITUTE_VOTES: {"swap": ("remove", "add")},
+}
+
+# Normal tails that any δ ≥ 1e-16 can see, also after tilting: 18²/2 = 162 nats.
+REACH = 18.0
+_LOG_SQRT_2PI = 0.5 * np.log(2 * np.pi)
+# Beyond it e^x − 1 and e^x agree to the last bit, and overflow is near.
+_LARGE = 40.0
+
+
+@dataclass(frozen=True)
+class Step:
+    """One factor of one release.
+
+    Attributes:
+        kind: which pair.
+        participation: q in (0, 1).
+        noise_multiplier: σ > 0.
+    """
+
+    kind: Kind
+    participation: float
+    noise_multiplier: float
+
+    @property
+    def shift(self) -> float:
+        """μ = 1/σ."""
+        return 1.0 / self.noise_multiplier
+
+    @property
+    def increasing(self) -> bool:
+        """Whether the loss grows with z."""
+        return self.kind != "add"
+
+    def _log_mixture(self, exponent: Array) -> Array:
+        """log(1 − q + q·e^x), to full relative precision near zero."""
+        q = self.participation
+        near = np.log1p(q * np.expm1(np.minimum(exponent, _LARGE)))
+        far = exponent + np.log(q) + np.log1p((1 - q) / q * np.exp(-np.maximum(exponent, _LARGE)))
+        return np.where(exponent < _LARGE, near, far)
+
+    def loss(self, z: Array) -> Array:
+        """log P/Q at z."""
+        mu = self.shift
+        present = self._log_mixture(mu * z - mu * mu / 2)
+        if self.kind == "remove":
+            return present
+        if self.kind == "add":
+            return -present
+        return present - self._log_mixture(-mu * z - mu * mu / 2)
+
+    def log_density(self, z: Array) -> Array:
+        """log P at z."""
+        normal = -0.5 * z * z - _LOG_SQRT_2PI
+        if self.kind == "add":
+            return normal
+        mu = self.shift
+        return normal + self._log_mixture(mu * z - mu * mu / 2)
+
+    def position(self, loss: Array) -> Array:
+        """The z of a loss; ±∞ beyond the losses that occur."""
+        q, mu = self.participation, self.shift
+        if self.kind == "antipodal":
+            half = np.abs(loss) / 2
+            with np.errstate(divide="ignore"):
+                log_x = (
+                    np.log1p(-q)
+                    - np.log(q)
+                    + mu * mu / 2
+                    + np.where(
+                        half < 1,
+                        np.log(np.sinh(np.minimum(half, 1))),
+                        half + np.log1p(-np.exp(-2 * np.maximum(half, 1))) - np.log(2),
+                    )
+                )
+            x = np.exp(np.minimum(log_x, _LARGE))
+            size = half + np.where(log_x < _LARGE, np.arcsinh(x), log_x + np.log(2))
+            return np.sign(loss) * size / mu
+        signed = loss if self.kind == "remove" else -loss
+        with np.errstate(divide="ignore"):
+            near = np.log1p(np.maximum(np.expm1(np.minimum(signed, _LARGE)) / q, -1.0))
+        far = signed - np.log(q) + np.log1p(-(1 - q) * np.exp(-np.maximum(signed, _LARGE)))
+        return np.where(signed < _LARGE, near, far) / mu + mu / 2
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The z-range outside which no probability that matters lies."""
+        low = -REACH - (self.shift if self.kind == "antipodal" else 0.0)
+        return low, self.shift + REACH
+
+    @cached_property
+    def nodes(self) -> tuple[Array, Array]:
+        """Losses and log-weights (under P) of a trapezoid rule in z.
+
+        The integrands are analytic in a strip of half-width π·σ about the line, so the rule's
+        error falls like exp(−2π·πσ/spacing): below 1e-40 at a spacing of σ/5.
+        """
+        low, high = self.ends
+        spacing = min(0.05, self.noise_multiplier / 5)
+        z = np.linspace(low, high, int(np.ceil((high - low) / spacing)) + 1)
+        return self.loss(z), self.log_density(z) + np.log(z[1] - z[0])
+
+
+def cumulants(steps: tuple[Step, ...], tilt: float) -> tuple[float, float, float]:
+    """K(θ) = log E_P e^{θL} of one release, its slope and its curvature."""
+    total = np.zeros(3)
+    for step in steps:
+        losses, log_weights = step.nodes
+        exponent = log_weights + tilt * losses
+        peak = exponent.max()
+        weights = np.exp(exponent - peak)
+        mass = weights.sum()
+        mean = weights @ losses / mass
+        total += peak + np.log(mass), mean, weights @ (losses - mean) ** 2 / mass
+    return float(total[0]), float(total[1]), float(total[2])
+
+
+def steps_of(kinds: tuple[Kind, ...], participation: float, noise: float) -> tuple[Step, ...]:
+    """The factors of one release."""
+    return tuple(Step(kind, participation, noise) for kind in kinds)
