@@ -5,23 +5,17 @@ Rows are float32 unit vectors and the distance is Euclidean. The order is always
 not on the BLAS library, threads, block sizes or the other records.
 """
 
-from collections import deque
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
-from numba import config
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from pe_core.errors import InputError
 from pe_core.kernels import merge, topk
+from pe_core.rows import check_k, check_pair
+from pe_core.threads import in_blocks
 
-UNIT_TOLERANCE = 1e-4
-"""How far a row's Euclidean norm may be from 1; float16 embeddings cast to float32 are within."""
-
-_BLOCK = 1024
 _TILE = 2048
 
 
@@ -32,10 +26,24 @@ class Routes:
     Attributes:
         index: (n, k) int32 bank positions, different within a row.
         squared_distance: (n, k) float64.
+
+    Raises:
+        InputError: other dtypes, or shapes that differ.
     """
 
     index: NDArray[np.int32]
     squared_distance: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        index, distance = self.index, self.squared_distance
+        if index.dtype != np.int32 or distance.dtype != np.float64:
+            raise InputError(
+                f"routes: int32 and float64 are needed, got {index.dtype} and {distance.dtype}"
+            )
+        if index.ndim != 2 or index.shape != distance.shape:
+            raise InputError(
+                f"routes: two equal shapes (n, k) are needed, got {index.shape}, {distance.shape}"
+            )
 
     def relabel(self, positions: NDArray[np.integer]) -> "Routes":
         """Give entry j of the searched bank its position in a larger bank, `positions[j]`.
@@ -88,8 +96,8 @@ def top_k(records: NDArray[np.float32], bank: NDArray[np.float32], k: int) -> Ro
         >>> routes.squared_distance.round(6)
         array([[0. , 0. , 0.8]])
     """
-    record_norms, bank_norms = _pair("records", records, "bank", bank)
-    _check_k(k, bank.shape[0])
+    record_norms, bank_norms = check_pair("records", records, "bank", bank)
+    check_k(k, bank.shape[0])
     n, p = records.shape[0], bank.shape[0]
     margin = _margin(record_norms, bank_norms, records.shape[1])
     routes = Routes(np.empty((n, k), np.int32), np.empty((n, k), np.float64))
@@ -117,7 +125,7 @@ def top_k(records: NDArray[np.float32], bank: NDArray[np.float32], k: int) -> Ro
 
         return work
 
-    _in_threads(n, start)
+    in_blocks(n, start)
     return routes
 
 
@@ -142,9 +150,9 @@ def squared_distances(
         array([[0., 2.],
                [2., 0.]])
     """
-    _pair("records", records, "probes", probes)
+    check_pair("records", records, "probes", probes)
     out = np.empty((records.shape[0], probes.shape[0]))
-    _in_threads(
+    in_blocks(
         records.shape[0],
         lambda _: lambda block: topk.squared_distances(records[block], probes, out[block]),
     )
@@ -188,7 +196,7 @@ def merge_top_k(
     n, held = base.index.shape
     _check_distances(squared_distance, (n, probes.size))
     k = held if k is None else k
-    _check_k(k, held + probes.size)
+    check_k(k, held + probes.size)
     if np.unique(probes).size < probes.size:
         raise InputError("positions: every probe needs a position of its own, some are repeated")
     if probes.size:
@@ -260,80 +268,6 @@ def _margin(
     distances = (d + 4) * 2.0**-51 * (a + b) ** 2
     underflow = d * 2.0**-125
     return np.nextafter(np.float32(rounding + spread + distances + underflow), np.float32(np.inf))
-
-
-def _in_threads(n: int, start: Callable[[int], Callable[[slice], None]]) -> None:
-    """Work through n rows in blocks, from one thread a core.
-
-    `start(most)` is called once in each thread and returns its work on a block of at most `most`
-    rows, so that buffers are allocated once. Kernels and products release the interpreter lock.
-    While there are several threads, each has a product to itself: OpenBLAS would otherwise run one
-    product at a time, and its idle threads would spin on the cores that select. At 32,768 × 8,192
-    × 384 on two cores that took 1.33 times the bare products instead of 1.10.
-    """
-    cores = config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
-    size = min(_BLOCK, -(-n // cores))
-    waiting = deque(slice(first, min(first + size, n)) for first in range(0, n, size))
-    threads = min(cores, len(waiting))
-
-    def run(_: int) -> None:
-        work = start(size)
-        while True:
-            try:
-                block = waiting.popleft()
-            except IndexError:
-                return
-            work(block)
-
-    if threads == 1:
-        run(0)
-        return
-    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
-        for _ in pool.map(run, range(threads)):
-            pass
-
-
-def _pair(
-    first_name: str, first: NDArray[np.float32], second_name: str, second: NDArray[np.float32]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    norms = _unit_rows(first_name, first), _unit_rows(second_name, second)
-    if first.shape[1] != second.shape[1]:
-        raise InputError(
-            f"{first_name} have {first.shape[1]} columns and {second_name} {second.shape[1]}: "
-            "both must come from one encoder"
-        )
-    return norms
-
-
-def _unit_rows(name: str, rows: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Check unit rows and return their squared norms."""
-    if not isinstance(rows, np.ndarray) or rows.dtype != np.float32 or rows.ndim != 2:
-        found = (
-            f"{rows.dtype} of shape {rows.shape}" if isinstance(rows, np.ndarray) else type(rows)
-        )
-        raise InputError(f"{name}: float32 of shape (rows, columns) is needed, got {found}")
-    if not rows.flags.c_contiguous:
-        raise InputError(f"{name}: rows must be contiguous (np.ascontiguousarray makes them so)")
-    if 0 in rows.shape:
-        raise InputError(f"{name}: at least one row and one column are needed, got {rows.shape}")
-    if rows.shape[0] > np.iinfo(np.int32).max:
-        raise InputError(f"{name}: {rows.shape[0]} rows, more than an int32 can number")
-    norms = np.empty(rows.shape[0])
-    topk.squared_norms(rows, norms)
-    bad = np.flatnonzero(~(np.abs(np.sqrt(norms) - 1) <= UNIT_TOLERANCE))
-    if bad.size:
-        row = int(bad[0])
-        if np.isfinite(norms[row]):
-            what = f"has norm {np.sqrt(norms[row]):.6g}, allowed is 1 ± {UNIT_TOLERANCE:g}"
-        else:
-            what = "holds NaN or infinite values"
-        raise InputError(f"{name}: row {row} {what} ({bad.size} of {rows.shape[0]} rows are bad)")
-    return norms
-
-
-def _check_k(k: int, most: int) -> None:
-    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 1 <= k <= most:
-        raise InputError(f"k = {k!r}: allowed are whole numbers 1 … {most} (the entries)")
 
 
 def _positions(positions: NDArray[np.integer]) -> NDArray[np.int32]:
