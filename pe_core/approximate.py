@@ -2,7 +2,7 @@
 
 Malkov and Yashunin, Efficient and robust approximate nearest neighbor search using hierarchical
 navigable small world graphs (2018). A graph that several threads fill depends on their timing, so
-the bank is cut into shards of at most 250,000 and each shard's graph is filled by one thread, in
+the bank is cut into shards of at most 500,000 and each shard's graph is filled by one thread, in
 order: the answer does not depend on the number of threads.
 """
 
@@ -20,7 +20,7 @@ from pe_core.routing import Routes
 from pe_core.rows import check_k, check_pair
 from pe_core.threads import cores, in_blocks
 
-_SHARD = 250_000
+_SHARD = 500_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,8 +46,8 @@ def top_k(
     seed: int,
     recall: float = 0.99,
     search: int = 200,
-    links: int = 32,
-    construction: int = 200,
+    links: int = 16,
+    construction: int = 100,
     sample: int = 1000,
 ) -> Approximate:
     """Return k bank entries near each record by HNSW, with the recall measured against `routing`.
