@@ -7,13 +7,16 @@ reads any Parquet, CSV or JSON-lines file. See `docs/datasets.md` for every opti
 from collections.abc import Callable, Mapping
 
 from pe_core.errors import InputError
-from pe_core.text.datasets import shakespeare
+from pe_core.text.datasets import sentiment140, shakespeare, table, yelp
 from pe_core.text.datasets.frame import Dataset
 
 __all__ = ["Dataset", "load"]
 
 _LOADERS: dict[str, Callable[[Mapping[str, object]], Dataset]] = {
     "shakespeare": shakespeare.load,
+    "yelp": yelp.load,
+    "sentiment140": sentiment140.load,
+    "table": table.load,
 }
 
 
