@@ -1,14 +1,19 @@
 """Background model: mean and covariance of a release without the canary, from auxiliary users."""
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, issparse
 
 from pe_core.errors import InputError
 from pe_core.mechanism import Mechanism
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +83,9 @@ def estimate(
 
 
 def _as_rows(contributions: NDArray[np.float64] | csr_array) -> csr_array:
+    # Imported late: it takes a third of the core's start-up, and `Background` needs none of it.
+    from scipy.sparse import csr_array, issparse
+
     if not issparse(contributions):
         contributions = np.asarray(contributions)
     if contributions.ndim != 2:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from pe_core.background import Background
 from pe_core.errors import InputError
@@ -76,14 +75,16 @@ class LinearScore:
         if r == 0:
             return cls(np.zeros(0), 0.0, 0.0)
         try:
-            factor = cho_factor(background.covariance, lower=True, check_finite=False)
-        except LinAlgError as error:
+            factor = np.linalg.cholesky(background.covariance)
+        except np.linalg.LinAlgError as error:
             raise InputError(
                 "the background's covariance is not positive definite: raise ridge or σ"
             ) from error
-        weights = cho_solve(factor, v, check_finite=False)
+        # vᵀΣ̂⁻¹v as the square of a norm is never below zero.
+        whitened = np.linalg.solve(factor, v)
+        weights = np.linalg.solve(factor.T, whitened)
         offset = float(weights @ (background.mean + 0.5 * v))
-        return cls(weights, offset, float(np.sqrt(weights @ v)))
+        return cls(weights, offset, float(np.linalg.norm(whitened)))
 
 
 def mixture(ell: NDArray[np.float64] | float, participation: float) -> NDArray[np.float64]:

@@ -8,20 +8,25 @@ Each trial's background, Σ I_u s_u + τZ, serves both hypotheses. The two count
 dependent; a bound on ε combines a bound on each rate by a union bound, which needs no independence.
 """
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array, issparse
 
 from pe_core.errors import InputError
 from pe_core.inclusion import plan
 from pe_core.kernels import sampling
 from pe_core.mechanism import Mechanism
 from pe_core.score import LinearScore
+from pe_core.threads import in_blocks
 
-Contributions = NDArray[np.float64] | csr_array
+if TYPE_CHECKING:
+    # Imported for the type only: it takes a third of the core's start-up.
+    from scipy.sparse import csr_array
 
 
 @dataclass(frozen=True)
@@ -50,7 +55,7 @@ class ThresholdCounts:
 
 def error_counts(
     score: LinearScore,
-    contributions: Contributions,
+    contributions: NDArray[np.float64] | csr_array,
     canary: NDArray[np.float64],
     mechanism: Mechanism,
     threshold: float,
@@ -93,7 +98,7 @@ def error_counts(
 
 def error_counts_at(
     score: LinearScore,
-    contributions: Contributions,
+    contributions: NDArray[np.float64] | csr_array,
     canary: NDArray[np.float64],
     mechanism: Mechanism,
     thresholds: ArrayLike,
@@ -127,9 +132,14 @@ def error_counts_at(
         raise InputError(f"thresholds of shape {limits.shape}: a vector without NaN is needed")
     prepared = _prepare(score, contributions, canary, mechanism, trials, seed)
     order = np.argsort(limits, kind="stable")
-    shape = (-(-trials // sampling.BLOCK), limits.shape[0])
-    absent, present = np.empty(shape, np.int64), np.empty(shape, np.int64)
-    sampling.sample_counts(absent, present, trials, limits[order], *prepared)
+    blocks = -(-trials // sampling.BLOCK)
+    absent, present = np.empty((2, blocks, limits.shape[0]), np.int64)
+    ascending = limits[order]
+
+    def count(own: slice) -> None:
+        sampling.count_blocks(own.start, own.stop, absent, present, trials, ascending, *prepared)
+
+    in_blocks(blocks, lambda _: count)
     true_positives, false_positives = np.empty((2, limits.shape[0]), np.int64)
     true_positives[order] = present.sum(axis=0)
     false_positives[order] = absent.sum(axis=0)
@@ -138,7 +148,7 @@ def error_counts_at(
 
 def scores(
     score: LinearScore,
-    contributions: Contributions,
+    contributions: NDArray[np.float64] | csr_array,
     canary: NDArray[np.float64],
     mechanism: Mechanism,
     trials: int,
@@ -164,13 +174,17 @@ def scores(
     """
     prepared = _prepare(score, contributions, canary, mechanism, trials, seed)
     absent, present = np.empty((2, -(-trials // 8) * 8))
-    sampling.sample_scores(absent, present, *prepared)
+
+    def draw(own: slice) -> None:
+        sampling.score_blocks(own.start, own.stop, absent, present, *prepared)
+
+    in_blocks(-(-trials // sampling.BLOCK), lambda _: draw)
     return absent[:trials], present[:trials]
 
 
 def _prepare(
     score: LinearScore,
-    contributions: Contributions,
+    contributions: NDArray[np.float64] | csr_array,
     canary: NDArray[np.float64],
     mechanism: Mechanism,
     trials: int,
@@ -182,7 +196,8 @@ def _prepare(
     if not isinstance(seed, np.random.SeedSequence):
         raise InputError(f"seed is {type(seed).__name__}: a numpy SeedSequence is needed")
     r = score.weights.shape[0]
-    rows = contributions if issparse(contributions) else np.asarray(contributions)
+    sparse = hasattr(contributions, "tocsr")
+    rows: Any = contributions if sparse else np.asarray(contributions)
     if rows.ndim != 2 or rows.shape[1] != r or rows.dtype != np.float64:
         raise InputError(
             f"contributions are {rows.dtype} of shape {rows.shape}: float64 of shape (users, {r}) "
@@ -198,7 +213,8 @@ def _prepare(
         raise InputError(
             f"canary is {v.dtype} of shape {v.shape}: float64 of shape ({r},) is needed"
         )
-    shift = np.asarray(csr_array(rows) @ score.weights)
+    # Neither product is BLAS's, whose sums depend on its threads.
+    shift = rows @ score.weights if sparse else np.einsum("ur,r->u", rows, score.weights)
     for name, array in (("contributions", shift), ("canary", v), ("the score", score.weights)):
         if not np.isfinite(array).all():
             raise InputError(f"{name}: not finite at {int(np.argmin(np.isfinite(array)))}")

@@ -17,7 +17,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 from numpy.typing import NDArray
 
 from pe_core.kernels.random import fill, normal, philox, uniform, word
@@ -83,32 +83,29 @@ def add_table_draws(total: Floats, words: Words, table: Floats, used: int, escap
     mask, lanes = size - np.uint64(1), np.uint64(0x0001000100010001)
     # x ≥ used in a field iff x + (size − used) carries into bit w, which the mask left free.
     masks, gaps, carries = mask * lanes, (size - np.uint64(used)) * lanes, size * lanes
-    n = 0
+    n = np.int64(0)
     for i in range(words.shape[0]):
         x = words[i] & masks
         escaped[n] = i
-        n += ((x + gaps) & carries) != np.uint64(0)
+        n += np.int64(((x + gaps) & carries) != np.uint64(0))
         total[4 * i] += table[np.int64(x & mask)]
         total[4 * i + 1] += table[np.int64((x >> np.uint64(16)) & mask)]
         total[4 * i + 2] += table[np.int64((x >> np.uint64(32)) & mask)]
         total[4 * i + 3] += table[np.int64(x >> np.uint64(48))]
-    return n
+    return int(n)
 
 
 @njit(cache=True)
-def escaped_trials(
-    words: Words, escaped: Ints, listed: int, size: int, used: int, trial: Ints
-) -> int:
+def escaped_trials(words: Words, escaped: Ints, size: int, used: int, trial: Ints) -> int:
     """List the trials whose own field is an escape, and return how many."""
     mask = np.uint64(size - 1)
-    n = 0
-    for e in range(listed):
+    n = np.int64(0)
+    for e in range(escaped.shape[0]):
         x = words[escaped[e]]
         for f in range(FIELDS):
             trial[n] = FIELDS * escaped[e] + f
-            n += np.int64(x & mask) >= used
-            x >>= np.uint64(16)
-    return n
+            n += np.int64(np.int64((x >> np.uint64(16 * f)) & mask) >= used)
+    return int(n)
 
 
 @njit(cache=True)
@@ -120,7 +117,7 @@ def uniform_subset_sum(
     for j in range(n - taking_part, n):
         pick = np.int64(uniform(word(key, lane, block, 64 * index + j)) * (j + 1))
         if chosen >> np.uint64(pick) & np.uint64(1):
-            pick = j
+            pick = np.int64(j)
         chosen |= np.uint64(1) << np.uint64(pick)
         total += weights[pick]
     return total
@@ -159,8 +156,8 @@ def add_tables(
         fill_table(sums, patterns.first_cell, table)
         lane = _GROUPS + 3 * g
         fill(words, key, lane, block)
-        listed = add_table_draws(total, words, table, used, escaped)
-        escapes = escaped_trials(words, escaped, listed, table.shape[0], used, trial)
+        n = add_table_draws(total, words, table, used, escaped)
+        escapes = escaped_trials(words, escaped[:n], table.shape[0], used, trial)
         fill(more[: escapes + escapes % 2], key, lane + 1, block)
         for e in range(escapes):
             draw = uniform(more[e])
@@ -264,8 +261,10 @@ def count_above(scores: Floats, thresholds: Floats, counts: Ints) -> None:
         counts[j - 1] += counts[j]
 
 
-@njit(cache=True, parallel=True)
-def sample_counts(
+@njit(cache=True, nogil=True)
+def count_blocks(
+    first: int,
+    last: int,
     absent_counts: Ints,
     present_counts: Ints,
     trials: int,
@@ -276,8 +275,8 @@ def sample_counts(
     patterns: Patterns,
     key: np.uint64,
 ) -> None:
-    """Count the scores above ascending thresholds: both counts are (blocks, thresholds)."""
-    for block in prange(absent_counts.shape[0]):
+    """Count the scores above ascending thresholds in some blocks: counts are (blocks, t)."""
+    for block in range(first, last):
         n = min(BLOCK, trials - block * BLOCK)
         absent, present = np.empty((n + 7) // 8 * 8), np.empty((n + 7) // 8 * 8)
         block_scores(absent, present, weights, excluded, trial, patterns, key, block)
@@ -285,8 +284,10 @@ def sample_counts(
         count_above(present[:n], thresholds, present_counts[block])
 
 
-@njit(cache=True, parallel=True)
-def sample_scores(
+@njit(cache=True, nogil=True)
+def score_blocks(
+    first: int,
+    last: int,
     absent: Floats,
     present: Floats,
     weights: Floats,
@@ -295,7 +296,7 @@ def sample_scores(
     patterns: Patterns,
     key: np.uint64,
 ) -> None:
-    """Write ℓ of every trial: absent and present are (blocks·BLOCK or less,), a multiple of 8."""
-    for block in prange((absent.shape[0] + BLOCK - 1) // BLOCK):
+    """Write ℓ of the trials of some blocks: absent and present hold a multiple of 8 trials."""
+    for block in range(first, last):
         own = slice(block * BLOCK, min((block + 1) * BLOCK, absent.shape[0]))
         block_scores(absent[own], present[own], weights, excluded, trial, patterns, key, block)
