@@ -1,7 +1,7 @@
 """CSV files row by row, so that every bad row has its line."""
 
 import csv
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TextIO
 
@@ -22,6 +22,7 @@ def batches(
     encoding: str = "utf-8-sig",
     delimiter: str = ",",
     labels: frozenset[str] = frozenset(),
+    decode: Callable[[str], str] = str,
 ) -> Iterator[pl.DataFrame]:
     """Yield the rows of a delimited file; quoted values may hold line ends.
 
@@ -34,6 +35,7 @@ def batches(
         encoding: the file's encoding.
         delimiter: what stands between values.
         labels: allowed labels, or none for any.
+        decode: what the file's writer did to a text, undone.
 
     Yields:
         Frames of user, label, group and text, in source order.
@@ -64,9 +66,8 @@ def batches(
                 if len(values) != len(names):
                     raise BadRow("wrong number of columns", f"{len(values)}, not {len(names)}")
                 by_name = dict(zip(names, values))
-                rows.append(
-                    usable({field: by_name[name] for field, name in columns.items()}, labels)
-                )
+                row = {field: by_name[name] for field, name in columns.items()}
+                rows.append(usable({**row, "text": decode(row["text"])}, labels))
             except BadRow as bad:
                 skips.add(where, bad)
             if len(rows) == BATCH_ROWS:

@@ -35,10 +35,14 @@ def load(given: Mapping[str, object]) -> Dataset:
     path = source(chosen["path"])
 
     def batches(skips: Skips) -> Iterator[pl.DataFrame]:
-        for batch in delimited.batches(
-            path, _COLUMNS, skips, header=_HEADER, encoding="latin-1", labels=_POLARITIES
-        ):
-            texts = [html.unescape(text) for text in batch["text"]]
-            yield batch.with_columns(pl.Series("text", texts, pl.String))
+        return delimited.batches(
+            path,
+            _COLUMNS,
+            skips,
+            header=_HEADER,
+            encoding="latin-1",
+            labels=_POLARITIES,
+            decode=html.unescape,
+        )
 
     return select(path, batches, chosen, "sentiment140")
