@@ -17,7 +17,7 @@ from pe_core import routing, seeds
 from pe_core.errors import AccuracyError, InputError
 from pe_core.kernels import topk
 from pe_core.routing import Routes
-from pe_core.rows import check_k, check_pair
+from pe_core.rows import check_k, check_pair, check_unit_rows
 from pe_core.threads import cores, in_blocks
 
 _SHARD = 500_000
@@ -25,7 +25,7 @@ _SHARD = 500_000
 
 @dataclass(frozen=True, eq=False)
 class Approximate:
-    """Routes that may miss a nearest entry, and how often they do.
+    """Routes that may miss a nearest entry, and how often they did on a sample.
 
     Attributes:
         routes: as `routing.top_k` returns; distances and order are exact for what was found.
@@ -38,114 +38,137 @@ class Approximate:
     sampled: int
 
 
-def top_k(
-    records: NDArray[np.float32],
-    bank: NDArray[np.float32],
-    k: int,
-    *,
-    seed: int,
-    recall: float = 0.99,
-    search: int = 200,
-    links: int = 16,
-    construction: int = 100,
-    sample: int = 1000,
-) -> Approximate:
-    """Return k bank entries near each record by HNSW, with the recall measured against `routing`.
+@dataclass(frozen=True, eq=False)
+class Index:
+    """A bank's graphs, built once for all records that are routed on it.
 
-    The graphs hold the bank once more, and 8·links bytes an entry.
+    They hold the bank once more, and about 8·links bytes an entry. Building takes most of the time:
+    route on the bank without probes, and add the probes or reserved entries by
+    `routing.merge_top_k`, rather than build a second index.
 
-    Args:
-        records: (n, d) float32, C-contiguous, unit rows; n ≥ 1.
-        bank: (p, d) float32, C-contiguous, unit rows.
-        k: votes per record, at least 1 and at most the entries of a shard.
-        seed: of the sample and of the graphs' levels.
-        recall: least share of the exact k nearest to be found, in [0, 1].
-        search: entries kept while searching (HNSW's ef); more find more and take longer.
-        links: links an entry and level (M); more find more and take longer to build.
-        construction: entries kept while building (ef_construction).
-        sample: records routed exactly as well, all of them where there are fewer.
-
-    Returns:
-        Approximate.
-
-    Raises:
-        InputError: as `routing.top_k`, or a setting out of range.
-        AccuracyError: the measured recall is under `recall`; the message says what to raise.
-
-    Example:
-        >>> bank = np.eye(8, dtype=np.float32)
-        >>> found = top_k(bank[3:5], bank, 1, seed=1)
-        >>> found.routes.index.ravel(), found.recall, found.sampled
-        (array([3, 4], dtype=int32), 1.0, 2)
+    Attributes:
+        bank: (p, d) float32.
+        graphs: one a shard; their labels are bank positions.
+        seed, links, construction: as given to `build`.
     """
-    check_pair("records", records, "bank", bank)
-    check_k(k, bank.shape[0])
-    if not 0 <= recall <= 1:
-        raise InputError(f"recall = {recall!r}: allowed are values in [0, 1]")
-    for name, value, least in (
-        ("search", search, k),
-        ("links", links, 2),
-        ("construction", construction, links),
-        ("sample", sample, 1),
-    ):
-        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-            raise InputError(f"{name} = {value!r}: a whole number of at least {least} is needed")
-    settings = f"search = {search}, links = {links}, construction = {construction}"
-    try:
-        found = _candidates(records, bank, k, seed, search, links, construction)
-    except RuntimeError as error:
-        raise AccuracyError(
-            f"HNSW found fewer than {k} entries near a record with {settings}: raise links, then "
-            "search"
-        ) from error
-    routes = _rerank(records, bank, found, k)
 
-    drawn = seeds.generator(seed, "recall").permutation(records.shape[0])[:sample]
-    exact = routing.top_k(np.ascontiguousarray(records[drawn]), bank, k)
-    measured = float(
-        np.mean((routes.index[drawn][:, :, None] == exact.index[:, None, :]).any(axis=1))
-    )
-    if measured < recall:
-        raise AccuracyError(
-            f"recall@{k} is {measured:.4f} over {drawn.size} sampled records, {recall} is needed, "
-            f"with {settings}: raise search, and where that is not enough links and construction"
-        )
-    return Approximate(routes, measured, drawn.size)
+    bank: NDArray[np.float32]
+    graphs: tuple[hnswlib.Index, ...]
+    seed: int
+    links: int
+    construction: int
+
+    @classmethod
+    def build(
+        cls, bank: NDArray[np.float32], *, seed: int, links: int = 16, construction: int = 100
+    ) -> "Index":
+        """Build the graphs of a bank.
+
+        Args:
+            bank: (p, d) float32, C-contiguous, unit rows.
+            seed: of the graphs' levels and of the sample that measures recall.
+            links: links an entry and level (M), at least 2; more find more and take longer.
+            construction: entries kept while building (ef_construction), at least `links`.
+
+        Raises:
+            InputError: rows that `routing.top_k` refuses, or a setting out of range.
+
+        Example:
+            >>> len(Index.build(np.eye(8, dtype=np.float32), seed=1).graphs)
+            1
+        """
+        check_unit_rows("bank", bank)
+        _check_setting("links", links, 2)
+        _check_setting("construction", construction, links)
+        p, d = bank.shape
+        # Equal parts, so that no shard is a small rest.
+        bounds = np.linspace(0, p, -(-p // _SHARD) + 1).astype(np.int64)
+
+        def fill(shard: int) -> hnswlib.Index:
+            start, stop = bounds[shard : shard + 2]
+            # Between unit rows the inner product orders as the distance does, and costs less.
+            graph = hnswlib.Index("ip", d)
+            graph.init_index(stop - start, M=links, ef_construction=construction, random_seed=seed)
+            graph.add_items(bank[start:stop], np.arange(start, stop), num_threads=1)
+            return graph
+
+        shards = range(bounds.size - 1)
+        with ThreadPoolExecutor(min(cores(), len(shards))) as pool:
+            return cls(bank, tuple(pool.map(fill, shards)), seed, links, construction)
+
+    def top_k(
+        self,
+        records: NDArray[np.float32],
+        k: int,
+        *,
+        recall: float = 0.99,
+        search: int = 200,
+        sample: int = 1000,
+    ) -> Approximate:
+        """Return k bank entries near each record, and the recall against `routing.top_k`.
+
+        Args:
+            records: (n, d) float32, C-contiguous, unit rows; n ≥ 1.
+            k: votes per record, at least 1 and at most the entries of a shard.
+            recall: least share of the exact k nearest to be found, in [0, 1].
+            search: entries kept while searching a graph (HNSW's ef), at least k; more find more
+                and take longer.
+            sample: records that are routed exactly as well, all where there are fewer.
+
+        Raises:
+            InputError: rows that `routing.top_k` refuses, or a setting out of range.
+            AccuracyError: the measured recall is under `recall`; the message says what to raise.
+
+        Example:
+            >>> bank = np.eye(8, dtype=np.float32)
+            >>> found = Index.build(bank, seed=1).top_k(bank[3:5], 1)
+            >>> found.routes.index.ravel(), found.recall, found.sampled
+            (array([3, 4], dtype=int32), 1.0, 2)
+        """
+        check_pair("records", records, "bank", self.bank)
+        check_k(k, min(graph.element_count for graph in self.graphs))
+        if not 0 <= recall <= 1:
+            raise InputError(f"recall = {recall!r}: allowed are values in [0, 1]")
+        _check_setting("search", search, k)
+        _check_setting("sample", sample, 1)
+        settings = f"search = {search}, links = {self.links}, construction = {self.construction}"
+        try:
+            found = _candidates(self.graphs, records, k, search)
+        except RuntimeError as error:
+            raise AccuracyError(
+                f"HNSW found fewer than {k} entries near a record with {settings}: raise links, "
+                "then search"
+            ) from error
+        routes = _rerank(records, self.bank, found, k)
+
+        drawn = seeds.generator(self.seed, "recall").permutation(records.shape[0])[:sample]
+        exact = routing.top_k(np.ascontiguousarray(records[drawn]), self.bank, k)
+        hit = routes.index[drawn][:, :, None] == exact.index[:, None, :]
+        measured = float(hit.any(axis=1).mean())
+        if measured < recall:
+            raise AccuracyError(
+                f"recall@{k} is {measured:.4f} over {drawn.size} sampled records, {recall} is "
+                f"needed, with {settings}: raise search, and where that is not enough links and "
+                "construction"
+            )
+        return Approximate(routes, measured, drawn.size)
+
+
+def _check_setting(name: str, value: int, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+        raise InputError(f"{name} = {value!r}: a whole number of at least {least} is needed")
 
 
 def _candidates(
-    records: NDArray[np.float32],
-    bank: NDArray[np.float32],
-    k: int,
-    seed: int,
-    search: int,
-    links: int,
-    construction: int,
+    graphs: tuple[hnswlib.Index, ...], records: NDArray[np.float32], k: int, search: int
 ) -> NDArray[np.int32]:
-    """Return (n, shards · c) positions from HNSW, c = min(2k, the shard's size) of each shard."""
-    p, d = bank.shape
-    # Equal parts, so that no shard is a small rest.
-    bounds = np.linspace(0, p, -(-p // _SHARD) + 1).astype(np.int64)
-    smallest = int(np.diff(bounds).min())
-    check_k(k, smallest)
-    wanted = min(2 * k, smallest)
-
-    def build(shard: int) -> hnswlib.Index:
-        start, stop = bounds[shard : shard + 2]
-        # Between unit rows the inner product orders as the distance does, and costs less.
-        graph = hnswlib.Index("ip", d)
-        graph.init_index(stop - start, M=links, ef_construction=construction, random_seed=seed)
-        graph.add_items(bank[start:stop], np.arange(start, stop), num_threads=1)
-        graph.set_ef(max(search, wanted))
-        return graph
-
-    shards = range(bounds.size - 1)
-    with ThreadPoolExecutor(min(cores(), len(shards))) as pool:
-        graphs = list(pool.map(build, shards))
+    """Return (n, graphs · c) bank positions, c = min(2k, smallest graph) from each graph."""
+    wanted = min(2 * k, min(graph.element_count for graph in graphs))
     found = np.empty((records.shape[0], wanted * len(graphs)), np.int32)
-    for shard, graph in enumerate(graphs):
+    for number, graph in enumerate(graphs):
+        graph.set_ef(max(search, wanted))
         labels, _ = graph.knn_query(records, k=wanted, num_threads=cores())
-        found[:, shard * wanted : (shard + 1) * wanted] = labels
+        found[:, number * wanted : (number + 1) * wanted] = labels
     return found
 
 

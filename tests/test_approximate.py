@@ -21,8 +21,12 @@ def share(index):
     return np.mean([len(set(a) & set(b)) / 5 for a, b in zip(index.tolist(), EXACT.index.tolist())])
 
 
+def narrow(bank=BANK):
+    return approximate.Index.build(bank, seed=3, links=4, construction=10)
+
+
 def test_a_wide_search_finds_the_exact_routes():
-    found = approximate.top_k(RECORDS, BANK, 5, seed=1, search=3000)
+    found = approximate.Index.build(BANK, seed=1).top_k(RECORDS, 5, search=3000)
     np.testing.assert_array_equal(found.routes.index, EXACT.index)
     np.testing.assert_array_equal(found.routes.squared_distance, EXACT.squared_distance)
     assert found.recall == 1.0
@@ -30,27 +34,23 @@ def test_a_wide_search_finds_the_exact_routes():
 
 
 def test_recall_is_the_share_of_the_exact_routes_found():
-    found = approximate.top_k(
-        RECORDS, BANK, 5, seed=1, search=10, links=4, construction=10, recall=0.0
-    )
+    found = narrow().top_k(RECORDS, 5, search=10, recall=0.0)
     assert 0.1 < found.recall < 0.95
     np.testing.assert_allclose(found.recall, share(found.routes.index), rtol=1e-12)
 
 
 def test_what_is_found_has_its_exact_distance_and_order():
-    found = approximate.top_k(
-        RECORDS, BANK, 5, seed=1, search=10, links=4, construction=10, recall=0.0
-    )
+    routes = narrow().top_k(RECORDS, 5, search=10, recall=0.0).routes
     distance = routing.squared_distances(RECORDS, BANK)
     np.testing.assert_array_equal(
-        found.routes.squared_distance, np.take_along_axis(distance, found.routes.index, axis=1)
+        routes.squared_distance, np.take_along_axis(distance, routes.index, axis=1)
     )
-    assert (np.diff(found.routes.squared_distance, axis=1) >= 0).all()
+    assert (np.diff(routes.squared_distance, axis=1) >= 0).all()
 
 
 def test_low_recall_stops_and_says_what_to_raise():
     with pytest.raises(AccuracyError, match=r"recall@5 is 0\.\d+ over 100 .* raise search, and"):
-        approximate.top_k(RECORDS, BANK, 5, seed=1, search=10, links=4, construction=10, sample=100)
+        narrow().top_k(RECORDS, 5, search=10, sample=100)
 
 
 def test_the_number_of_threads_changes_nothing(monkeypatch):
@@ -58,11 +58,7 @@ def test_the_number_of_threads_changes_nothing(monkeypatch):
     results = []
     for count in (1, 2, 7):
         monkeypatch.setattr(approximate, "cores", lambda count=count: count)
-        results.append(
-            approximate.top_k(
-                RECORDS, BANK, 5, seed=3, search=10, links=4, construction=10, recall=0.0
-            )
-        )
+        results.append(narrow().top_k(RECORDS, 5, search=10, recall=0.0))
     assert results[0].recall < 1
     for other in results[1:]:
         np.testing.assert_array_equal(other.routes.index, results[0].routes.index)
@@ -71,13 +67,22 @@ def test_the_number_of_threads_changes_nothing(monkeypatch):
 
 def test_shards_cover_the_bank(monkeypatch):
     monkeypatch.setattr(approximate, "_SHARD", 700)
-    found = approximate.top_k(RECORDS, BANK, 5, seed=1, search=700)
-    np.testing.assert_array_equal(found.routes.index, EXACT.index)
+    index = approximate.Index.build(BANK, seed=1)
+    assert [graph.element_count for graph in index.graphs] == [600] * 5
+    np.testing.assert_array_equal(index.top_k(RECORDS, 5, search=700).routes.index, EXACT.index)
+
+
+def test_one_index_serves_several_calls():
+    index = approximate.Index.build(BANK, seed=1)
+    wide = index.top_k(RECORDS, 5, search=3000)
+    index.top_k(RECORDS[:5], 3, search=100, recall=0.0)
+    again = index.top_k(RECORDS, 5, search=3000)
+    np.testing.assert_array_equal(wide.routes.index, again.routes.index)
 
 
 def test_as_many_votes_as_entries():
     bank = rows(4, 6)
-    found = approximate.top_k(RECORDS[:3], bank, 6, seed=1)
+    found = approximate.Index.build(bank, seed=1).top_k(RECORDS[:3], 6)
     np.testing.assert_array_equal(found.routes.index, routing.top_k(RECORDS[:3], bank, 6).index)
 
 
@@ -87,21 +92,26 @@ def test_as_many_votes_as_entries():
         ({"recall": 1.1}, r"recall = 1.1: allowed are values in \[0, 1\]"),
         ({"recall": np.nan}, "recall = nan"),
         ({"search": 4}, "search = 4: a whole number of at least 5"),
-        ({"links": 1}, "links = 1"),
-        ({"construction": 3}, "construction = 3: a whole number of at least 16"),
-        ({"sample": 0}, "sample = 0"),
         ({"search": 50.0}, "search = 50.0"),
+        ({"sample": 0}, "sample = 0"),
+        ({"k": 0}, "k = 0: allowed are whole numbers 1 … 3000"),
+        ({"k": 3001, "search": 4000}, "k = 3001: allowed are whole numbers 1 … 3000"),
+        ({"records": RECORDS.astype(np.float64)}, "records: float32"),
     ],
 )
-def test_bad_settings_are_refused(settings, message):
+def test_bad_searches_are_refused(settings, message):
     with pytest.raises(InputError, match=message):
-        approximate.top_k(RECORDS, BANK, 5, seed=1, **settings)
+        narrow().top_k(**({"records": RECORDS, "k": 5} | settings))
 
 
-def test_bad_rows_and_k_are_refused():
-    with pytest.raises(InputError, match="whole numbers 1 … 3000"):
-        approximate.top_k(RECORDS, BANK, 3001, seed=1, search=4000)
-    with pytest.raises(InputError, match="records: float32"):
-        approximate.top_k(RECORDS.astype(np.float64), BANK, 5, seed=1)
-    with pytest.raises(InputError, match="bank: row 0 has norm 2"):
-        approximate.top_k(RECORDS, BANK * np.float32(2), 5, seed=1)
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"links": 1}, "links = 1"),
+        ({"construction": 3}, "construction = 3: a whole number of at least 16"),
+        ({"bank": BANK * np.float32(2)}, "bank: row 0 has norm 2"),
+    ],
+)
+def test_bad_indexes_are_refused(settings, message):
+    with pytest.raises(InputError, match=message):
+        approximate.Index.build(**({"bank": BANK, "seed": 1} | settings))
