@@ -94,7 +94,7 @@ def _as_rows(contributions: NDArray[np.float64] | csr_array) -> csr_array:
         )
     if contributions.dtype != np.float64:
         raise InputError(f"contributions are {contributions.dtype}: float64 is needed")
-    rows = csr_array(contributions)
+    rows = csr_array(contributions, copy=True)
     rows.sum_duplicates()
     if not np.isfinite(rows.data).all():
         user = int(np.flatnonzero(~np.isfinite(rows.toarray()).all(axis=1))[0])

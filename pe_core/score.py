@@ -91,7 +91,8 @@ def mixture(ell: NDArray[np.float64] | float, participation: float) -> NDArray[n
     """ℓ_mix = log((1−q) + q·e^ℓ), the score of a canary who takes part with probability q.
 
     Increasing in ℓ for q > 0, so one release needs only ℓ; scores of several releases add up as
-    ℓ_mix (equation 36). Relative error a few 1e-16 of max(|ℓ_mix|, its condition) for any ℓ.
+    ℓ_mix (equation 36). Right to a few units in the last place of ℓ_mix, or of the change that
+    rounding ℓ itself makes, where that is larger.
 
     Args:
         ell: ℓ, any shape, finite.
