@@ -131,16 +131,7 @@ class Index:
             raise InputError(f"recall = {recall!r}: allowed are values in [0, 1]")
         _check_setting("search", search, k)
         _check_setting("sample", sample, 1)
-        settings = f"search = {search}, links = {self.links}, construction = {self.construction}"
-        try:
-            found = _candidates(self.graphs, records, k, search)
-        except RuntimeError as error:
-            raise AccuracyError(
-                f"HNSW found fewer than {k} entries near a record with {settings}: raise links, "
-                "then search"
-            ) from error
-        routes = _rerank(records, self.bank, found, k)
-
+        routes = self._search(records, k, search)
         drawn = seeds.generator(self.seed, "recall").permutation(records.shape[0])[:sample]
         exact = routing.top_k(np.ascontiguousarray(records[drawn]), self.bank, k)
         hit = routes.index[drawn][:, :, None] == exact.index[:, None, :]
@@ -148,10 +139,23 @@ class Index:
         if measured < recall:
             raise AccuracyError(
                 f"recall@{k} is {measured:.4f} over {drawn.size} sampled records, {recall} is "
-                f"needed, with {settings}: raise search, and where that is not enough links and "
-                "construction"
+                f"needed, with {self._settings(search)}: raise search, and where that is not "
+                "enough links and construction"
             )
         return Approximate(routes, measured, drawn.size)
+
+    def _search(self, records: NDArray[np.float32], k: int, search: int) -> Routes:
+        try:
+            found = _candidates(self.graphs, records, k, search)
+        except RuntimeError as error:
+            raise AccuracyError(
+                f"HNSW found fewer than {k} entries near a record with {self._settings(search)}: "
+                "raise links, then search"
+            ) from error
+        return _rerank(records, self.bank, found, k)
+
+    def _settings(self, search: int) -> str:
+        return f"search = {search}, links = {self.links}, construction = {self.construction}"
 
 
 def _check_setting(name: str, value: int, least: int) -> None:

@@ -60,7 +60,7 @@ def contributions(
     indptr = np.empty(users + 1, kind)
     indices = np.empty(index.size, kind)
     data = np.empty(index.size)
-    size = votes.clipped_votes(index, owner, users, float(clip), indptr, indices, data)
+    size = votes.clipped_votes(index, owner, users, candidates, float(clip), indptr, indices, data)
     return csr_array((data[:size], indices[:size], indptr), shape=(users, candidates))
 
 

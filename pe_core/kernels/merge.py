@@ -36,12 +36,16 @@ def insert(index, distance, filled, position, value):
 @njit(cache=True, nogil=True)
 def merge(index, distance, filled, positions, values):
     """Insert every probe into every record's list, whose first `filled` entries are given."""
+    k = index.shape[1]
     for record in range(index.shape[0]):
         held = filled
+        own_index, own_distance, own_values = index[record], distance[record], values[record]
         for probe in range(positions.size):
-            held = insert(
-                index[record], distance[record], held, positions[probe], values[record, probe]
-            )
+            value = own_values[probe]
+            # Nearly every probe ends here; calling `insert` for it takes eleven times as long.
+            if held == k and value > own_distance[k - 1]:
+                continue
+            held = insert(own_index, own_distance, held, positions[probe], value)
 
 
 @njit(cache=True, nogil=True)
