@@ -190,8 +190,9 @@ def add_skips(
     cell, index = np.int64(-1), np.uint64(0)
     while True:
         for half in philox(index, x1, x2, x3, key):
-            gap = math.floor(math.log(1.0 - uniform(half)) * scale)
-            if gap >= remaining:
+            # A float: for tiny q a gap does not fit an integer, or is not a number.
+            gap = np.floor(math.log(1.0 - uniform(half)) * scale)
+            if not gap < remaining:
                 return
             cell += np.int64(gap) + 1
             remaining -= gap + 1.0
