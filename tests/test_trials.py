@@ -188,6 +188,20 @@ def test_every_pattern_of_participants_has_its_probability(users, q):
     assert abs(rare - rare_expected) < 4.5 * math.sqrt(rare_expected) + 3
 
 
+def test_subsets_of_one_size_are_equally_likely():
+    weights, n = 2.0 ** np.arange(7), 35_000
+    stream = naive.Stream(int(KEY), 6, 2)
+    seen = {}
+    for i in range(n):
+        total = sampling.uniform_subset_sum(weights, 3, KEY, 6, 2, i)
+        seen[total] = seen.get(total, 0) + 1
+        if i < 200:
+            assert total == sum(weights[j] for j in naive.floyd(7, 3, stream, 64 * i))
+    assert len(seen) == 35
+    assert all(int(total).bit_count() == 3 for total in seen)
+    assert p_value(sum((count - 1000) ** 2 / 1000 for count in seen.values()), 34) > 1e-3
+
+
 def test_trials_do_not_depend_on_each_other():
     call = audit(np.ones(30), 0.3, sigma=0.0, offset=0.0)
     absent, _ = trials.scores(*call, 400_000, np.random.SeedSequence(2))
