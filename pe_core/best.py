@@ -17,6 +17,8 @@ Floats = npt.NDArray[np.float64]
 STEP = 0.25
 MOST_POINTS = 400_000
 MOST_PATTERNS = 500
+# Share of the largest value on the grid that another local maximum needs to be refined too.
+NEARLY = 0.9
 ZOOM = np.linspace(-1.0, 1.0, 9)
 
 
@@ -106,23 +108,26 @@ def trade_off(test: LinearTest, least: float = 1e-6) -> tuple[Floats, Rates]:
 def ideal_test(mechanism: Mechanism) -> LinearTest:
     """Return the test of an ideal attack: a canary of norm C, no other traffic, perfect weights.
 
-    Its best ε is the mechanism's own for one release, add/remove (removal is the larger side).
+    ℓ is the log-likelihood ratio of N(1, σ²) and N(0, σ²). The best ε is the mechanism's own for
+    one release, add/remove (removal is the larger side).
 
     Raises:
         InputError: σ = 0, where ε is infinite without a test.
 
     Example:
         >>> ideal_test(Mechanism(0, 0.1, 2.0, 0.1, 1e-5)).noise
-        2.0
+        0.5
     """
-    none = np.zeros(0)
+    if mechanism.noise_multiplier == 0.0:
+        raise InputError("noise_multiplier = 0: ε is infinite, and there is nothing to test")
+    separation = 1.0 / mechanism.noise_multiplier
     return LinearTest(
-        none,
+        np.zeros(0),
         np.zeros(0, dtype=np.int64),
         mechanism.participation,
-        mechanism.noise_multiplier,
-        1.0,
-        0.0,
+        separation,
+        separation**2,
+        0.5 * separation**2,
         0.0,
     )
 
@@ -157,13 +162,14 @@ def zoom(
 ) -> tuple[float, float]:
     """Return the place and the value of the maximum of a smooth objective.
 
-    `values` are the objective at the ascending `points`; its three largest local maxima are
-    refined between their neighbours, each round to a quarter of the width.
+    `values` are the objective at the ascending `points`; its largest local maxima (three at most)
+    are refined between their neighbours, each round to a quarter of the width.
     """
     left = np.append(-np.inf, values[:-1])
     right = np.append(values[1:], -np.inf)
     peaks = np.flatnonzero((values >= left) & (values >= right))
     peaks = peaks[np.argsort(-values[peaks], kind="stable")[:3]]
+    peaks = peaks[values[peaks] >= NEARLY * values[peaks[0]]]
     place, best = float(points[peaks[0]]), float(values[peaks[0]])
     for peak in peaks:
         centre = points[peak]
@@ -190,7 +196,7 @@ def _best(test: LinearTest, delta: float, points: Floats, rates: Rates) -> Best:
     if rough[row].max() == 0.0:
         return Best(0.0, float(points[points.size // 2]), "above")
     place, _ = zoom(
-        lambda tried: epsilon_of(test.rough_rates(tried), delta)[row], points, rough[row], 6
+        lambda tried: epsilon_of(test.rough_rates(tried), delta)[row], points, rough[row], 5
     )
     final = epsilon_of(test.rates(place), delta)[:, 0]
     row = int(np.argmax(final))

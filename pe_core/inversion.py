@@ -74,12 +74,17 @@ class UpperTail:
         return rows
 
     def saddle(self, point: float) -> tuple[float, float]:
-        """Return the tilt in [0, TOP_TILT] whose mean is `point` to 0.05 deviations, and K''."""
-        low, high = 0.0, TOP_TILT
-        tilt = min(max(0.0, (point - self.mean) / self.deviation**2), TOP_TILT)
+        """Return the tilt whose mean is `point` to 0.05 deviations, and K'' there.
+
+        The least tilt stands for all below it, which come too near to the pole.
+        """
+        low, high = self.least_tilt, TOP_TILT
+        tilt = min(max(low, (point - self.mean) / self.deviation**2), TOP_TILT)
         while True:
             _, mean, variance, _ = self.cumulants(np.array([tilt]))[0]
             off = point - mean
+            if off <= 0.0 and tilt == low:
+                return tilt, variance
             low, high = (tilt, high) if off > 0.0 else (low, tilt)
             if abs(off) <= 0.05 * math.sqrt(variance) or high - low <= 1e-9 * high:
                 return tilt, variance
@@ -149,12 +154,13 @@ class UpperTail:
 
     def _radius(self, tolerance: float) -> float:
         """Half width of a window, in deviations, over which rounding stays within tolerance."""
-        rounding = 12.0 * UNIT * (float(self.counts.sum()) + 10.0)
-        return float(np.sqrt(2.0 * np.log(np.clip(tolerance / (10.0 * rounding), 1.2, 3000.0))))
+        many = float(self.counts[self.counts < kernels.POWER].sum()) + 100.0
+        ratio = tolerance / (100.0 * UNIT * many)
+        return float(np.sqrt(2.0 * np.log(np.clip(ratio, 1.2, 3000.0))))
 
     def _window(self, centre: float, first: float) -> "_Window":
         tilt, _ = self.saddle(centre)
-        window = _Window(self, max(tilt, self.least_tilt), first)
+        window = _Window(self, tilt, first)
         self._windows.append(window)
         return window
 
@@ -169,7 +175,7 @@ class _Window:
         others = np.concatenate([[0.0], below[below > 0.0], tilt + STEPS / deviation])
         self.tilt, self.value, self.size, self.centre = tilt, value, size, mean
         self.first = min(first, mean)
-        self.last = mean + max(mean - self.first, 0.3 * deviation)
+        self.last = max(first, mean + max(mean - self.first, 0.3 * deviation))
         self.other_tilts = others
         self.other_values = tail.cumulants(others)[:, 0]
         self.period = self._choose_period(deviation)
@@ -205,16 +211,26 @@ class _Window:
         )
         modulus = np.hypot(real, imag)
         # Rounding of one factor: 10 units for its two terms and the product, and on the part that
-        # turns, 24 units for sine, cosine and the products that share them, 2 for the angle.
-        expected = counts * present
-        rounding = UNIT * (
-            10.0 * counts.sum() + 24.0 * expected.sum() + 2.0 * at * (expected @ np.abs(weights))
+        # turns, 24 units for sine, cosine and the products that share them, 2 for the angle. Of a
+        # power: 60 units for its exponential and the product, 16 on its logarithm, which is at
+        # most twice p·|exp(ist) − 1| over the modulus.
+        expected, powers = counts * present, counts >= kernels.POWER
+        turning = at * float(expected @ np.abs(weights))
+        single = UNIT * (
+            10.0 * float(counts[~powers].sum()) + 24.0 * float(expected[~powers].sum())
+        )
+        raised = UNIT * (
+            2.0 * turning
+            + 60.0 * float(powers.sum())
+            + 32.0 * np.minimum(turning, 2.0 * float(expected[powers].sum()))
         )
         # An error in one factor meets the product of all others: at most |product| / |least
         # factor|, and at most the noise's factor.
-        others = np.minimum(noise, modulus / np.maximum(np.sqrt(smallest), 1e-150))
+        least = np.maximum(np.sqrt(smallest), 1e-100)
+        rounding = np.minimum(noise, modulus / least) * single
+        rounding += np.minimum(noise, modulus / least**2) * raised
         shift = self.tilt - self.centre
-        node_error = 1.01 * rounding * others + modulus * UNIT * (4.0 + 2.0 * at * abs(shift))
+        node_error = 1.01 * rounding + modulus * UNIT * (4.0 + 2.0 * at * abs(shift))
         pole = self.tilt + 1j * at
         scale = self.step / math.pi / np.abs(pole)
         scale[0] *= 0.5
@@ -284,7 +300,7 @@ def _improve(
 def _gaussian(points: Floats, slack: Floats) -> tuple[Floats, Floats]:
     """The tail of the noise alone."""
     values = special.log_ndtr(-points)
-    hazard = np.maximum(points, 0.0) + 1.0
+    hazard = np.clip(points, 0.0, 1e3) + 1.0
     errors = hazard * slack * np.exp(np.minimum(hazard * slack, 700.0)) + UNIT * (
         32.0 + 4.0 * np.abs(values)
     )

@@ -16,8 +16,7 @@ Floats = npt.NDArray[np.float64]
 LEAST_RATE = 1e-300
 # Relative error that every reported rate meets.
 PROMISED = 1e-8
-# The promise is sought with a margin, and a search for a threshold with less care.
-SOUGHT = 2e-9
+# A search for a threshold takes less care.
 SEARCHING = 1e-6
 
 
@@ -83,7 +82,7 @@ class LinearTest:
             InputError: a threshold that is not finite.
             AccuracyError: a relative error of 1e-8 that cannot be promised.
         """
-        return self._rates(thresholds, SOUGHT, PROMISED)
+        return self._rates(thresholds, 0.8 * PROMISED, PROMISED)
 
     def rough_rates(self, thresholds: npt.ArrayLike) -> Rates:
         """Return `rates` to a relative error of 1e-6 only, for the search of a threshold."""

@@ -15,8 +15,10 @@ EXTENDED_UNIT = float(np.finfo(Extended).eps)
 
 MOST_PATTERNS = 1 << 17
 MOST_PEELED = 16
+# Multiples of the noise beyond which neighbouring sums do not overlap.
+GAP = 30.0
 # Estimated node-times-weight steps of one window up to which nothing is enumerated.
-CHEAP = 4e6
+CHEAP = 1e6
 CHUNK = 1 << 20
 
 
@@ -43,13 +45,17 @@ class NoisySum:
     ) -> None:
         self.noise = noise
         base = Extended(0.0)
+        participation_kept = participation <= 0.5
+        if participation == 0.0:
+            shifts, counts = shifts[:0], counts[:0]
         shifts, counts, merged = _collapse(shifts, counts)
         self._size = float(np.abs(shifts) @ counts) / noise
-        if participation > 0.5:
+        if not participation_kept:
             # Who stays away is the rarer event: count absences from everyone's sum.
             base = np.sum(shifts.astype(Extended) * counts)
             shifts, participation = -shifts, 1.0 - participation
         if participation == 0.0:
+            # Everyone takes part: the base is the whole sum.
             shifts, counts = shifts[:0], counts[:0]
         with np.errstate(over="ignore"):
             weights = shifts / noise
@@ -70,10 +76,10 @@ class NoisySum:
         self.lower = UpperTail(-rest, many, participation, error)
         # Distance from a pattern at which its rest lies wholly on one side.
         self._reach = (-self.lower.ceiling, self.upper.ceiling)
+        # At most sixteen additions make a pattern, pairwise summation the base.
+        rounded = 8.0 * (self._size - size) if participation_kept else 24.0 * self._size
         self._point_error = (
-            EXTENDED_UNIT * 40.0 * self._size
-            + shift_error * (self._size - size)
-            + point_error / noise
+            EXTENDED_UNIT * rounded + shift_error * (self._size - size) + point_error / noise
         )
         if self._point_error > 0.01:
             raise AccuracyError(
@@ -93,6 +99,11 @@ class NoisySum:
         likely = self._patterns[self._log_weights >= min(matter, self._log_weights.max())]
         spaced = np.linspace(0, likely.size - 1, min(most, likely.size)).round().astype(np.int64)
         return likely[spaced].astype(np.float64)
+
+    def extent(self, log_least: float) -> tuple[float, float]:
+        """Return the least and the largest enumerated sum of at least this log probability."""
+        likely = self._patterns[self._log_weights >= min(log_least, self._log_weights.max())]
+        return float(likely[0]), float(likely[-1])
 
     def log_tails(
         self, thresholds: npt.NDArray[np.longdouble], tolerance: float
@@ -213,24 +224,43 @@ def _collapse(
 
 
 def _number_to_peel(weights: Floats, counts: npt.NDArray[np.int64], participation: float) -> int:
-    """How many of the largest weights to enumerate, by the estimated cost of one window."""
+    """How many of the largest weights to enumerate.
+
+    Those that leave gaps, where they have few patterns: between two values of a rare weight the
+    rate is flat, which no tilt resolves. Otherwise by the estimated cost of one window.
+    """
     spread = participation * (1.0 - participation) * counts * weights**2
     rest = np.append(np.cumsum(spread[::-1])[::-1], 0.0)
-    best, best_cost, patterns = 0, np.inf, 1
+    patterns = _patterns(counts, participation)
+    apart = int(np.sum(np.abs(weights) > GAP))
+    if np.sum(np.log(patterns[:apart])) <= np.log(MOST_PATTERNS):
+        return apart
+    spread = participation * (1.0 - participation) * counts * weights**2
+    rest = np.append(np.cumsum(spread[::-1])[::-1], 0.0)
+    best, best_cost, total = 0, np.inf, 1.0
     for peeled in range(min(weights.size, MOST_PEELED) + 1):
         left = weights.size - peeled
         largest = abs(weights[peeled]) if left else 0.0
-        # Few users do not make the characteristic function decay, many do within some 500.
-        cost = 14.0 * max(1.0, rest[peeled] ** 0.5, largest / 4.0) * min(left, 512) + patterns
+        # Few users do not make the characteristic function decay, many do within some 500; every
+        # node costs as much again as some 50 of them.
+        nodes = 14.0 * max(1.0, rest[peeled] ** 0.5, largest / 4.0)
+        cost = nodes * (min(left, 512) + 50) + total
         if peeled == 0 and cost <= CHEAP:
             return 0
         if cost < 0.5 * best_cost:
             best, best_cost = peeled, cost
         if left:
-            patterns *= int(counts[peeled]) + 1
-            if patterns > MOST_PATTERNS:
+            total *= patterns[peeled]
+            if total > MOST_PATTERNS:
                 break
     return best
+
+
+def _patterns(counts: npt.NDArray[np.int64], participation: float) -> Floats:
+    """How many values of each count are likely enough to be kept, from Bernstein's inequality."""
+    deviation = np.sqrt(counts * participation * (1.0 - participation))
+    depth = 50.0 - FLOOR
+    return np.minimum(counts + 1.0, 2.0 * (np.sqrt(2.0 * depth) * deviation + depth))
 
 
 def _enumerate(

@@ -17,6 +17,9 @@ LANES = 32
 # Nodes are dropped between groups of users: small enough to drop them soon, large enough that the
 # test costs nothing.
 GROUP = 256
+# From this count on a power goes through the logarithm, whose rounding grows with the distance of
+# the factor from 1 and not with the count.
+POWER = 16
 
 
 @njit(cache=True)
@@ -119,6 +122,21 @@ def characteristic(
         for i in range(start, min(start + GROUP, weights.size)):
             angle = step * weights[i]
             p, one_minus_p, m = present[i], absent[i], counts[i]
+            if m >= POWER:
+                for b in range(alive):
+                    for k in range(LANES * live[b], LANES * (live[b] + 1)):
+                        half = math.sin(0.5 * k * angle)
+                        lost = -4.0 * p * one_minus_p * half * half
+                        # Rounding may leave a factor of 0 just below it.
+                        log_modulus = 0.5 * math.log1p(max(lost, -1.0 + 1e-16))
+                        turn = math.atan2(p * math.sin(k * angle), 1.0 - 2.0 * p * half * half)
+                        smallest[k] = min(smallest[k], max(1.0 + lost, 0.0))
+                        scale = math.exp(m * log_modulus)
+                        c, s = scale * math.cos(m * turn), scale * math.sin(m * turn)
+                        pr, pi = real[k], imag[k]
+                        real[k] = pr * c - pi * s
+                        imag[k] = pr * s + pi * c
+                continue
             _powers(angle, lane_real, lane_imag)
             for b in range(alive):
                 first = LANES * live[b]
@@ -129,21 +147,12 @@ def characteristic(
                     base_real[l] = fr
                     base_imag[l] = fi
                     smallest[first + l] = min(smallest[first + l], fr * fr + fi * fi)
-                left = m
-                while True:
-                    if left & 1:
-                        for l in range(LANES):
-                            k = first + l
-                            pr, pi = real[k], imag[k]
-                            real[k] = pr * base_real[l] - pi * base_imag[l]
-                            imag[k] = pr * base_imag[l] + pi * base_real[l]
-                    left >>= 1
-                    if left == 0:
-                        break
+                for _ in range(m):
                     for l in range(LANES):
-                        fr, fi = base_real[l], base_imag[l]
-                        base_real[l] = fr * fr - fi * fi
-                        base_imag[l] = 2.0 * fr * fi
+                        k = first + l
+                        pr, pi = real[k], imag[k]
+                        real[k] = pr * base_real[l] - pi * base_imag[l]
+                        imag[k] = pr * base_imag[l] + pi * base_real[l]
         kept = 0
         for b in range(alive):
             first = LANES * live[b]
