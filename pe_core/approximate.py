@@ -102,7 +102,7 @@ class Index:
         k: int,
         *,
         recall: float = 0.99,
-        search: int = 200,
+        search: int = 400,
         sample: int = 1000,
     ) -> Approximate:
         """Return k bank entries near each record, and the recall against `routing.top_k`.

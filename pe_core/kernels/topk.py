@@ -36,7 +36,7 @@ def _sum(terms):
 def squared_distance(a, b, terms):
     """Σ(a−b)², summed as `_sum` does; `terms` is float64 scratch of the rows' length.
 
-    The first addition of halves happens while the terms are made, which saves a quarter of the time.
+    The first addition of halves is made with the terms, which saves a quarter of the time.
     """
     half = a.size // 2
     kept = a.size - half
