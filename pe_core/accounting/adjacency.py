@@ -79,6 +79,18 @@ def checked_delta(delta: float) -> float:
     return float(delta)
 
 
+def checked_epsilon(epsilon: float) -> float:
+    """Return ε as a float; raises InputError where it is negative or NaN.
+
+    Example:
+        >>> checked_epsilon(2)
+        2.0
+    """
+    if isinstance(epsilon, bool) or not hasattr(epsilon, "__float__") or not epsilon >= 0.0:
+        raise InputError(f"epsilon = {epsilon!r}: allowed are values of at least 0")
+    return float(epsilon)
+
+
 def total_variation_cap(participation: float, releases: int) -> float:
     """Return 1 − (1 − q)^T, the chance that the user takes part at all: a δ that large needs no ε.
 
@@ -108,3 +120,16 @@ def defined_epsilon(mechanism: Mechanism, delta: float) -> float | None:
     if mechanism.noise_multiplier == 0.0 or delta == 0.0:
         return math.inf
     return None
+
+
+def defined_delta(mechanism: Mechanism, epsilon: float) -> float | None:
+    """Return δ(ε) where no computation is needed, None elsewhere.
+
+    Example:
+        >>> defined_delta(Mechanism(10, 0.5, 0.0, 0.1, 1e-5, releases=2), 3.0)
+        0.75
+    """
+    cap = total_variation_cap(mechanism.participation, mechanism.releases)
+    if cap == 0.0 or mechanism.noise_multiplier == 0.0:
+        return cap
+    return 0.0 if math.isinf(epsilon) else None

@@ -19,25 +19,24 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.fft import irfft, next_fast_len, rfft
-from scipy.special import ndtri
 
 from pe_core.accounting.adjacency import Interval
-from pe_core.accounting.step import Array, Step, cumulants
+from pe_core.accounting.step import IGNORED, Array, Step, cumulants
 from pe_core.errors import AccuracyError
 from pe_core.kernels.loss_tails import tail_sums
 
-# Probability that the truncations and the coupling may ignore, as a share of δ.
-IGNORED = 1e-5
-# Relative error of a tilted transform: 1e-16 · T = 1e-11, with two digits of room.
-ROUNDING = 1e-9
+# Relative error of the untilting: T·θ·loss is below _MAX_EXPONENT, so it is 1e-8, with room.
+ROUNDING = 1e-7
 # e^{−45}: what may wrap around the circular convolution, as a share of the tilted mass.
 _WRAP = 45.0
 # Cells of the composed loss: eight arrays of float64 of this length are 130 MB.
 _MAX_CELLS = 2**21
 # Cells of one release's loss, whose masses cost a microsecond each.
 _STEP_CELLS = 2**18
-# Tilt times loss: beyond it a double no longer holds the exponent to 1e-10.
-_MAX_EXPONENT = 1e6
+# Rounding adds up over releases: from here on finer cells are worth their second.
+_MANY = 1000
+# T times tilt times loss: beyond it a double no longer holds the exponent to 1e-8.
+_MAX_EXPONENT = 1e8
 _GAUSS_X, _GAUSS_W = np.polynomial.legendre.leggauss(4)
 
 
@@ -52,55 +51,73 @@ class Rounded:
 
 
 @dataclass(frozen=True)
-class Composition:
-    """T releases on the grid: δ at grid losses and between them.
+class Tail:
+    """δ from a composed loss on the grid.
 
     Attributes:
-        losses: ascending grid of the composed loss, cut to where δ is wanted.
-        mass_p: Σ of P over losses at or above each entry.
-        mass_q: Σ of P·e^{entry − loss} over the same: their mass under Q, times e^entry.
+        losses: ascending grid, cut to where δ is wanted.
+        above: P of losses at or above each entry.
+        deltas: δ at each entry.
+    """
+
+    losses: Array
+    above: Array
+    deltas: Array
+
+    def delta(self, epsilon: float) -> float:
+        """δ(ε)."""
+        at = int(np.searchsorted(self.losses, epsilon, side="left"))
+        if at == len(self.losses):
+            return 0.0
+        x = epsilon - self.losses[at]
+        return float(math.exp(x) * self.deltas[at] - math.expm1(x) * self.above[at])
+
+    def epsilon(self, delta: float) -> float:
+        """The least ε ≥ 0 with δ(ε) ≤ δ."""
+        if delta <= 0.0:
+            return math.inf
+        if self.delta(0.0) <= delta:
+            return 0.0
+        # δ falls along the grid; the root lies in the cell below the first value at or under it.
+        at = int(np.argmax(self.deltas <= delta))
+        top, above = float(self.deltas[at]), float(self.above[at])
+        return float(self.losses[at]) + math.log1p((top - delta) / (above - top))
+
+
+@dataclass(frozen=True)
+class Composition:
+    """T releases on the grid.
+
+    Attributes:
+        low, middle, high: the composed loss with its floating-point noise subtracted, as it is,
+            and added.
         infinite: P of the losses cut off above, counted at ∞ for the upper end.
         lift: how far the rounding raised the loss on average under the tilt.
         slack: s, how far it may have raised the loss.
         ignored: η, probability that the lower end gives away.
     """
 
-    losses: Array
-    mass_p: Array
-    mass_q: Array
+    low: Tail
+    middle: Tail
+    high: Tail
     infinite: float
     lift: float
     slack: float
     ignored: float
 
-    def _delta(self, epsilon: float) -> float:
-        at = int(np.searchsorted(self.losses, epsilon, side="right"))
-        if at == len(self.losses):
-            return 0.0
-        return float(self.mass_p[at] - math.exp(epsilon - self.losses[at]) * self.mass_q[at])
-
-    def _epsilon(self, delta: float) -> float:
-        if delta <= 0.0:
-            return math.inf
-        if self._delta(0.0) <= delta:
-            return 0.0
-        # δ falls along the grid; the root lies in the cell below the first value at or under it.
-        at = int(np.argmax(self.mass_p - self.mass_q <= delta))
-        return float(self.losses[at] + math.log((self.mass_p[at] - delta) / self.mass_q[at]))
-
     def delta(self, epsilon: float) -> Interval:
         """δ(ε): ends that hold, and the grid's value less what the rounding adds on average."""
-        low = self._delta(epsilon + self.slack) * (1 - ROUNDING) - self.ignored
-        high = self._delta(epsilon) * (1 + ROUNDING) + self.infinite
+        low = self.low.delta(epsilon + self.slack) * (1 - ROUNDING) - self.ignored
+        high = self.high.delta(epsilon) * (1 + ROUNDING) + self.infinite
         low, high = max(low, 0.0), min(high, 1.0)
-        return Interval(low, min(max(self._delta(epsilon + self.lift), low), high), high)
+        return Interval(low, min(max(self.middle.delta(epsilon + self.lift), low), high), high)
 
     def epsilon(self, delta: float) -> Interval:
         """ε(δ), likewise."""
-        low = self._epsilon(delta * (1 + ROUNDING) + self.ignored) - self.slack
-        high = self._epsilon(delta * (1 - ROUNDING) - self.infinite)
+        low = self.low.epsilon(delta * (1 + ROUNDING) + self.ignored) - self.slack
+        high = self.high.epsilon(delta * (1 - ROUNDING) - self.infinite)
         low = max(low, 0.0)
-        return Interval(low, min(max(self._epsilon(delta) - self.lift, low), high), high)
+        return Interval(low, min(max(self.middle.epsilon(delta) - self.lift, low), high), high)
 
 
 def tilt_for_delta(steps: tuple[Step, ...], releases: int, delta: float) -> float:
@@ -120,8 +137,7 @@ def tilt_for_epsilon(steps: tuple[Step, ...], releases: int, epsilon: float) -> 
 
 def _root(steps: tuple[Step, ...], releases: int, excess: Callable[[float], float]) -> float:
     # A loss with a hard top may have no root: then any large tilt looks at the top.
-    supports = [_support(step, 1e-30) for step in steps]
-    cap = _MAX_EXPONENT / (releases * sum(max(map(abs, support)) for support in supports))
+    cap = _MAX_EXPONENT / (releases * sum(max(map(abs, step.support)) for step in steps))
     low, high = 0.0, cap * 1e-12
     if excess(low) <= 0.0:
         return 0.0
@@ -135,32 +151,24 @@ def _root(steps: tuple[Step, ...], releases: int, excess: Callable[[float], floa
     return high
 
 
-def _window(steps: tuple[Step, ...], releases: int, tilt: float) -> tuple[float, float]:
+def chernoff_window(steps: tuple[Step, ...], releases: int, tilt: float) -> tuple[float, float]:
     """Where the tilted composed loss lies, but for e^{−45} of its mass at either end (Chernoff)."""
-    k, _, curvature = cumulants(steps, tilt)
-    scale = math.sqrt(_WRAP / (releases * curvature))
+    k, mean, curvature = cumulants(steps, tilt)
+    # A loss with a hard top has no spread left under a large tilt.
+    scale = math.sqrt(_WRAP / (releases * max(curvature, (1e-9 * mean) ** 2)))
     lows, highs = [], []
     # Normal bulks want an order near the scale; rare huge losses one far from it.
-    for factor in 2.0 ** np.arange(-40.0, 12.0):
+    for factor in 4.0 ** np.arange(-20.0, 6.0):
         order = factor * scale
         up = releases * (cumulants(steps, tilt + order)[0] - k)
         down = releases * (cumulants(steps, tilt - order)[0] - k)
         highs.append((up + _WRAP) / order)
         lows.append(-(down + _WRAP) / order)
-    return max(lows), min(highs)
+    return float(max(lows)), float(min(highs))
 
 
-def _support(step: Step, share: float) -> tuple[float, float]:
-    """Losses outside which P has at most `share` at either end."""
-    z = -float(ndtri(share))
-    low = -z
-    high = z + (0.0 if step.kind == "add" else step.shift)
-    ends = step.loss(np.array([low, high]))
-    return float(ends.min()), float(ends.max())
-
-
-def _rounded(step: Step, spacing: float, share: float) -> Rounded:
-    least, most = _support(step, share)
+def _rounded(step: Step, spacing: float) -> Rounded:
+    least, most = step.support
     # One cell of room: a flat loss may fall on a grid point, to the last bit or not.
     first, last = math.floor(least / spacing) - 1, math.floor(most / spacing) + 1
     losses = spacing * np.arange(first, last + 1)
@@ -189,7 +197,7 @@ def _rounded(step: Step, spacing: float, share: float) -> Rounded:
         raised += part * up
         raise_mean += part @ mean
         raise_square += part @ (up * (1 - up) * spacing**2 + mean**2)
-    if not -2 * share - ROUNDING < mass.sum() - 1.0 < ROUNDING:
+    if not -2 * step.cut_off - ROUNDING < mass.sum() - 1.0 < ROUNDING:
         raise AccuracyError(
             f"one release's masses at q = {step.participation}, σ = {step.noise_multiplier} "
             f"({step.kind}) add up to {mass.sum()!r}"
@@ -198,7 +206,7 @@ def _rounded(step: Step, spacing: float, share: float) -> Rounded:
     masses[:-1] += np.bincount(cell, mass - raised, minlength=len(losses) - 1)
     masses[1:] += np.bincount(cell, raised, minlength=len(losses) - 1)
     # The lower tail is raised to the first loss, the upper tail to ∞.
-    masses[0] += share
+    masses[0] += step.cut_off
     return Rounded(first, masses, float(raise_mean), float(raise_square))
 
 
@@ -216,17 +224,21 @@ def compose(
     Raises:
         AccuracyError: the masses of one release do not add up to 1.
     """
-    ignored = IGNORED * smallest_delta
-    share = ignored / (4 * releases * len(steps))
-    supports = [_support(step, share) for step in steps]
-    low, high = _window(steps, releases, tilt)
+    supports = [step.support for step in steps]
+    low, high = chernoff_window(steps, releases, tilt)
     low = max(low, releases * sum(least for least, _ in supports))
     high = min(high, releases * sum(most for _, most in supports))
     widest = max(most - least for least, most in supports)
-    # A loss that hardly varies (q = 1e-6) still needs cells that its value can be told from.
-    value = releases * max(abs(end) for support in supports for end in support)
-    spacing = max((high - low) / _MAX_CELLS, widest / _STEP_CELLS, value * 1e-9)
-    factors = [_rounded(step, spacing, share) for step in steps]
+    step_cells = _STEP_CELLS if releases < _MANY else 4 * _STEP_CELLS
+    # A loss that hardly varies (q = 1e-6) still needs cells that a double can tell apart.
+    value = max(abs(end) for support in supports for end in support)
+    spacing = max(
+        (high - low) / _MAX_CELLS,
+        widest / step_cells,
+        1e-10 * value,
+        1e-12 * max(abs(low), abs(high)),
+    )
+    factors = [_rounded(step, spacing) for step in steps]
     length = next_fast_len(4 + math.ceil(max(high - low, widest) / spacing), real=True)
 
     log_mass, transform = 0.0, np.ones(length // 2 + 1, dtype=np.complex128)
@@ -246,17 +258,24 @@ def compose(
     losses = spacing * (begin + np.arange(length))
     # ε ≥ 0 needs nothing below 0, and far below the tilted bulk the untilting overflows.
     keep = (losses > -2 * spacing) & (log_mass - tilt * losses < 300.0)
-    losses = losses[keep]
-    mass = np.maximum(composed[keep], 0.0) * np.exp(log_mass - tilt * losses)
-    mass_p, mass_q = tail_sums(mass, math.exp(-spacing))
+    losses, composed = losses[keep], composed[keep]
+    # True masses are not negative: how far below zero the transform went is its noise.
+    noise = 4 * max(-float(composed.min()), np.finfo(float).eps * float(composed.max()))
+    untilt = np.exp(log_mass - tilt * losses)
+    low_tail, middle_tail, high_tail = (
+        Tail(losses, *tail_sums(np.maximum(composed + shift, 0.0) * untilt, spacing))
+        for shift in (-noise, 0.0, noise)
+    )
+    cut_off = releases * sum(step.cut_off for step in steps)
+    unlucky = IGNORED * smallest_delta / 2
     return Composition(
-        losses=losses,
-        mass_p=mass_p,
-        mass_q=mass_q,
-        infinite=releases * len(steps) * share,
+        low=low_tail,
+        middle=middle_tail,
+        high=high_tail,
+        infinite=cut_off,
         lift=releases * sum(f.raise_mean + tilt / 2 * f.raise_square for f in factors),
-        slack=_slack(factors, releases, spacing, ignored / 2),
-        ignored=ignored,
+        slack=_slack(factors, releases, spacing, unlucky),
+        ignored=2 * cut_off + unlucky,
     )
 
 

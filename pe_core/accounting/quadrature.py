@@ -41,7 +41,7 @@ def _gap(z: Array, mu: float, log_scale: Array | float = 0.0) -> Array:
 def gaussian_delta(separation: float, epsilon: float) -> float:
     """δ(ε) of N(0, 1) against N(separation, 1)."""
     z = epsilon / separation + separation / 2
-    return float(_gap(np.float64(z), separation))
+    return float(_gap(np.asarray(z), separation))
 
 
 def _line_delta(step: Step, epsilon: Array) -> Array:
@@ -77,7 +77,7 @@ def pair_delta(
     """
     if len(kinds) == 1:
         step = Step(kinds[0], participation, noise)
-        return max(float(_line_delta(step, np.float64(epsilon))), 0.0)
+        return max(float(_line_delta(step, np.asarray(epsilon))), 0.0)
     spacing = min(0.02, noise / 8)
     coarse = _orthogonal_delta(participation, noise, epsilon, spacing)
     fine = _orthogonal_delta(participation, noise, epsilon, spacing / 2)

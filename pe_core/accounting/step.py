@@ -10,16 +10,18 @@ is a product of these:
 The orthogonal pair of `substitute_votes` is `remove` on one axis and `add` on the other.
 """
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri
 
 from pe_core.accounting.adjacency import Adjacency
 
-Array = NDArray[np.float64]
+Array = NDArray[np.floating]
 Kind = Literal["remove", "add", "antipodal"]
 
 DIRECTIONS: dict[Adjacency, dict[str, tuple[Kind, ...]]] = {
@@ -28,8 +30,8 @@ DIRECTIONS: dict[Adjacency, dict[str, tuple[Kind, ...]]] = {
     Adjacency.SUBSTITUTE_VOTES: {"swap": ("remove", "add")},
 }
 
-# Normal tails that any δ ≥ 1e-16 can see, also after tilting: 18²/2 = 162 nats.
-REACH = 18.0
+# Probability that truncations may ignore in all, as a share of δ.
+IGNORED = 1e-6
 _LOG_SQRT_2PI = 0.5 * np.log(2 * np.pi)
 # Beyond it e^x − 1 and e^x agree to the last bit, and overflow is near.
 _LARGE = 40.0
@@ -41,13 +43,16 @@ class Step:
 
     Attributes:
         kind: which pair.
-        participation: q in (0, 1).
+        participation: q in (0, 1].
         noise_multiplier: σ > 0.
+        reach: standard deviations beyond the outermost mean at which z is cut off. Without a
+            cut the moments that steer the tilt can come from losses that never occur.
     """
 
     kind: Kind
     participation: float
     noise_multiplier: float
+    reach: float = math.inf
 
     @property
     def shift(self) -> float:
@@ -62,6 +67,8 @@ class Step:
     def _log_mixture(self, exponent: Array) -> Array:
         """log(1 − q + q·e^x), to full relative precision near zero."""
         q = self.participation
+        if q == 1.0:
+            return exponent
         near = np.log1p(q * np.expm1(np.minimum(exponent, _LARGE)))
         far = exponent + np.log(q) + np.log1p((1 - q) / q * np.exp(-np.maximum(exponent, _LARGE)))
         return np.where(exponent < _LARGE, near, far)
@@ -104,6 +111,8 @@ class Step:
             size = half + np.where(log_x < _LARGE, np.arcsinh(x), log_x + np.log(2))
             return np.sign(loss) * size / mu
         signed = loss if self.kind == "remove" else -loss
+        if q == 1.0:
+            return signed / mu + mu / 2
         with np.errstate(divide="ignore"):
             near = np.log1p(np.maximum(np.expm1(np.minimum(signed, _LARGE)) / q, -1.0))
         far = signed - np.log(q) + np.log1p(-(1 - q) * np.exp(-np.maximum(signed, _LARGE)))
@@ -111,28 +120,38 @@ class Step:
 
     @property
     def ends(self) -> tuple[float, float]:
-        """The z-range outside which no probability that matters lies."""
-        low = -REACH - (self.shift if self.kind == "antipodal" else 0.0)
-        return low, self.shift + REACH
+        """The z-range kept."""
+        return -self.reach, self.reach + (0.0 if self.kind == "add" else self.shift)
+
+    @property
+    def cut_off(self) -> float:
+        """An upper bound on P beyond either end."""
+        return float(ndtr(-self.reach))
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """The least and the greatest loss kept."""
+        losses = self.loss(np.array(self.ends))
+        return float(losses.min()), float(losses.max())
 
     @cached_property
-    def nodes(self) -> tuple[Array, Array]:
-        """Losses and log-weights (under P) of a trapezoid rule in z.
+    def nodes(self) -> tuple[Array, Array, Array]:
+        """Positions, losses and log-weights (under P) of a trapezoid rule in z.
 
         The integrands are analytic in a strip of half-width π·σ about the line, so the rule's
-        error falls like exp(−2π·πσ/spacing): below 1e-40 at a spacing of σ/5.
+        error falls like exp(−2π·πσ/spacing): below 1e-25 at a spacing of σ/3.
         """
         low, high = self.ends
-        spacing = min(0.05, self.noise_multiplier / 5)
+        spacing = min(0.05, self.noise_multiplier / 3)
         z = np.linspace(low, high, int(np.ceil((high - low) / spacing)) + 1)
-        return self.loss(z), self.log_density(z) + np.log(z[1] - z[0])
+        return z, self.loss(z), self.log_density(z) + np.log(z[1] - z[0])
 
 
 def cumulants(steps: tuple[Step, ...], tilt: float) -> tuple[float, float, float]:
     """K(θ) = log E_P e^{θL} of one release, its slope and its curvature."""
     total = np.zeros(3)
     for step in steps:
-        losses, log_weights = step.nodes
+        _, losses, log_weights = step.nodes
         exponent = log_weights + tilt * losses
         peak = exponent.max()
         weights = np.exp(exponent - peak)
@@ -142,6 +161,9 @@ def cumulants(steps: tuple[Step, ...], tilt: float) -> tuple[float, float, float
     return float(total[0]), float(total[1]), float(total[2])
 
 
-def steps_of(kinds: tuple[Kind, ...], participation: float, noise: float) -> tuple[Step, ...]:
-    """The factors of one release."""
-    return tuple(Step(kind, participation, noise) for kind in kinds)
+def steps_of(
+    kinds: tuple[Kind, ...], participation: float, noise: float, releases: int, delta: float
+) -> tuple[Step, ...]:
+    """The factors of one release, cut so that T releases ignore IGNORED·δ/2 at most."""
+    reach = -float(ndtri(IGNORED * delta / (4 * releases * len(kinds))))
+    return tuple(Step(kind, participation, noise, reach) for kind in kinds)
