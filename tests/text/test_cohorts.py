@@ -80,6 +80,19 @@ def test_users_linked_through_a_chain_of_groups_stay_together():
         split(records, sized(1, 1, 1, 1), 1, 2, 0)
 
 
+def test_a_group_goes_to_the_cohort_that_lacks_most():
+    # Only the test cohort has room for the group, and no user is to spare.
+    records = users([1] * 5, ["case", "case", "case", "", ""])
+    tests = []
+    for seed in range(20):
+        try:
+            tests.append(members(split(records, sized(0, 1, 1, 3), 1, 1, seed))["test"])
+        except InputError:
+            continue
+    assert tests
+    assert all(found == {"u0", "u1", "u2"} for found in tests)
+
+
 def test_outside_shares_neither_user_nor_group_with_a_cohort():
     records = users([2] * 30, [f"g{u // 3}" if u < 24 else "" for u in range(30)])
     drawn = split(records, sized(1, 3, 3, 3), 2, 2, 3)

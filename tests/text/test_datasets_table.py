@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pe_core.errors import InputError
-from pe_core.text.datasets import jsonlines, load
+from pe_core.text.datasets import delimited, jsonlines, load, parquet
 
 COLUMNS = {"user": "who", "text": "what", "label": "kind", "group": "case"}
 HARD = [
@@ -67,6 +67,18 @@ def test_hard_texts_survive_in_every_format(tmp_path, ending):
     assert data.notes["kept"] == {"users": 2, "records": len(HARD)}
     assert data.notes["skipped"] == {}
     json.dumps(data.notes)
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".csv"])
+def test_rows_and_their_numbers_do_not_depend_on_the_batch(tmp_path, monkeypatch, ending):
+    monkeypatch.setattr(parquet, "BATCH_ROWS", 3)
+    monkeypatch.setattr(delimited, "BATCH_ROWS", 3)
+    texts = [f"text {i}" for i in range(10)]
+    data = table(write(tmp_path, ending, rows_of(texts, users=("a",))))
+    assert data.records["text"].to_list() == texts
+    bad = write(tmp_path, ending, rows_of([*texts, " "]))
+    with pytest.raises(InputError, match="row 11: empty" if ending == ".parquet" else "line 12: "):
+        table(bad)
 
 
 line = st.one_of(

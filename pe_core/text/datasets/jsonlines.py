@@ -46,14 +46,13 @@ def batches(
             file.seek(0)
         while block := file.read(BLOCK_BYTES):
             block += file.readline()
-            lines = block.count(b"\n") + (not block.endswith(b"\n"))
-            clean = _parsed(block, columns, lines, labels)
+            clean = _parsed(block, columns, labels)
             yield _by_line(block, first, columns, skips, labels) if clean is None else clean
-            first += lines
+            first += block.count(b"\n")
 
 
 def _parsed(
-    block: bytes, columns: Mapping[str, str], lines: int, labels: frozenset[str]
+    block: bytes, columns: Mapping[str, str], labels: frozenset[str]
 ) -> pl.DataFrame | None:
     """Return a block's rows, or None where a line needs a second look."""
     try:
@@ -68,8 +67,7 @@ def _parsed(
         pl.col("text").str.contains(_LOOKS_PARSED).any(),
         pl.all().exclude("text").str.contains(r"^[\[{]").any(),
     )
-    # Blank lines, which polars passes over, would shift the numbers of those after them.
-    if read.height != lines or read.select(doubtful).item() or not all_usable(read, labels):
+    if read.select(doubtful).item() or not all_usable(read, labels):
         return None
     return with_all_fields(read)
 

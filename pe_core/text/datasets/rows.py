@@ -200,67 +200,74 @@ def select(
         raise InputError(f"dataset {name}: on_bad is {chosen['on_bad']!r}; allowed: error, skip")
     if chosen["public_records"] < 0:
         raise InputError(f"dataset {name}: public_records is negative")
-    long_enough = word_count() >= chosen["minimum_words"]
-    short_enough = word_count() <= chosen["maximum_words"]
-
+    least, most = chosen["minimum_words"], chosen["maximum_words"]
     skips = Skips(path, chosen["on_bad"])
-    sizes = pl.DataFrame(schema={"user": pl.String, "records": pl.UInt64, "usable": pl.UInt64})
-    words: Counter[str] = Counter()
-    waiting = []
-    for batch in batches(skips):
-        words["record with too few words"] += batch.filter(~long_enough).height
-        words["record with too many words"] += batch.filter(~short_enough).height
-        waiting.append(
-            batch.group_by("user").agg(
-                pl.len().cast(pl.UInt64).alias("records"),
-                (long_enough & short_enough).sum().cast(pl.UInt64).alias("usable"),
-            )
-        )
-        if sum(counted.height for counted in waiting) > _COUNTED_ROWS:
-            sizes, waiting = _added(sizes, waiting), []
-    sizes = _added(sizes, waiting)
-
-    enough = pl.col("usable").is_between(chosen["minimum_records"], chosen["maximum_records"])
+    sizes, counts = _sizes(batches(skips), least, most)
+    enough = pl.col("records").is_between(chosen["minimum_records"], chosen["maximum_records"])
     passed = sizes.filter(enough).select("user")
     if not passed.height:
-        most = max(sizes["usable"].to_list(), default=0)
         raise InputError(
             f"{path}: none of {sizes.height} users has from {chosen['minimum_records']} to "
-            f"{chosen['maximum_records']} usable records; the most that one has is {most}"
+            f"{chosen['maximum_records']} usable records; the most that one has is "
+            f"{max(sizes['records'].to_list(), default=0)}"
         )
     kept = []
-    public: list[pl.DataFrame] = [frame([])]
+    public = [frame([])]
+    free = chosen["public_records"]
     for batch in batches(Skips(path, chosen["on_bad"])):
-        fit = batch.filter(long_enough & short_enough)
-        kept.append(fit.join(passed, on="user", how="semi", maintain_order="left"))
-        free = chosen["public_records"] - sum(part.height for part in public)
+        ours = batch.join(passed, on="user", how="semi", maintain_order="left")
+        kept.append(_words_between(ours, least, most))
         if free:
-            left = fit.join(passed, on="user", how="anti", maintain_order="left")
-            public.append(left.head(free))
+            left = batch.join(passed, on="user", how="anti", maintain_order="left")
+            public.append(_words_between(left, least, most).head(free))
+            free -= public[-1].height
     records = numbered(pl.concat(kept))
-    bad_users = sizes.height - passed.height
+    skipped = {
+        **skips.counts,
+        "record with too few words": counts["short"],
+        "record with too many words": counts["long"],
+        "user with too few or too many records": sizes.height - passed.height,
+    }
     return Dataset(
         records=records,
         public=pl.concat(public).select(PUBLIC),
         notes={
             "source": path.name,
-            "read": {"users": sizes.height, "records": int(sizes["records"].sum())},
+            "read": {"users": sizes.height, "records": counts["read"]},
             "kept": {"users": passed.height, "records": records.height},
-            "public": sum(part.height for part in public),
-            "skipped": {
-                reason: count
-                for reason, count in {
-                    **skips.counts,
-                    **words,
-                    "user with too few or too many records": bad_users,
-                }.items()
-                if count
-            },
+            "public": chosen["public_records"] - free,
+            "skipped": {reason: count for reason, count in skipped.items() if count},
             "bad_rows": skips.examples,
             "shared_texts": shared_texts(records),
             "remarks": [],
         },
     )
+
+
+def _sizes(
+    batches: Iterator[pl.DataFrame], least: int, most: int
+) -> tuple[pl.DataFrame, Counter[str]]:
+    """Return each user's number of records of allowed length, and what was read and left out."""
+    sizes = pl.DataFrame(schema={"user": pl.String, "records": pl.UInt64})
+    counts: Counter[str] = Counter()
+    waiting: list[pl.DataFrame] = []
+    for batch in batches:
+        longer = _words_between(batch, least, UNLIMITED)
+        fit = _words_between(longer, 1, most)
+        counts["read"] += batch.height
+        counts["short"] += batch.height - longer.height
+        counts["long"] += longer.height - fit.height
+        waiting.append(fit.group_by("user").agg(pl.len().cast(pl.UInt64).alias("records")))
+        if sum(counted.height for counted in waiting) > _COUNTED_ROWS:
+            sizes, waiting = _added(sizes, waiting), []
+    return _added(sizes, waiting), counts
+
+
+def _words_between(batch: pl.DataFrame, least: int, most: int) -> pl.DataFrame:
+    # Counting words costs more than reading the file, and every usable text has one.
+    if least <= 1 and most == UNLIMITED:
+        return batch
+    return batch.filter(word_count().is_between(least, most))
 
 
 def _added(sizes: pl.DataFrame, waiting: list[pl.DataFrame]) -> pl.DataFrame:
