@@ -212,7 +212,7 @@ def merge_top_k(
     distance = np.empty((n, k), np.float64)
     index[:, :keep] = base.index[:, :keep]
     distance[:, :keep] = base.squared_distance[:, :keep]
-    merge.merge(index, distance, keep, probes, squared_distance)
+    merge.merge(index, distance, keep, probes, np.ascontiguousarray(squared_distance))
     return Routes(index, distance)
 
 
@@ -232,8 +232,8 @@ def add_probe(
         The records whose routes changed, ascending.
 
     Raises:
-        InputError: shapes that do not fit, a distance that is NaN, infinite or negative, or a
-            position that is not an int32 ≥ 0.
+        InputError: shapes that do not fit, a distance that is NaN, infinite or negative, a position
+            that is not an int32 ≥ 0, or read-only routes.
 
     Example:
         >>> index = np.array([[0, 4], [4, 0]], np.int32)
@@ -246,7 +246,10 @@ def add_probe(
     """
     probe = _positions(np.array([position]))
     _check_distances(squared_distance, (routes.index.shape[0],))
-    return merge.add(routes.index, routes.squared_distance, probe[0], squared_distance)
+    if not (routes.index.flags.writeable and routes.squared_distance.flags.writeable):
+        raise InputError("routes: they are changed in place, but are read-only; pass a copy")
+    values = np.ascontiguousarray(squared_distance)
+    return merge.add(routes.index, routes.squared_distance, probe[0], values)
 
 
 def _margin(

@@ -76,6 +76,15 @@ def test_the_order_of_records_changes_nothing():
         np.testing.assert_array_equal(getattr(first, part), getattr(second, part))
 
 
+def test_layouts_and_integer_types_change_nothing():
+    rng = np.random.default_rng(2)
+    index = np.array([rng.permutation(30)[:5] for _ in range(50)], np.int32)
+    user = rng.integers(0, 9, 50)
+    first = contributions(index, user, 9, 30, 0.1).toarray()
+    second = contributions(np.asfortranarray(index), user.astype(np.uint8), 9, 30, 0.1).toarray()
+    np.testing.assert_array_equal(first, second)
+
+
 def test_one_record_of_one_user():
     row = contributions(np.array([[2, 0, 1]], np.int32), np.array([0]), 1, 4, 0.1).toarray()
     np.testing.assert_allclose(row, [[0.1 / np.sqrt(3)] * 3 + [0]], rtol=1e-15)

@@ -333,6 +333,25 @@ def test_bad_labels_are_refused(positions, message):
         BASE.relabel(np.array(positions))
 
 
+def test_read_only_routes_take_no_probe():
+    routes = Routes(BASE.index.copy(), BASE.squared_distance.copy())
+    routes.index.flags.writeable = False
+    with pytest.raises(InputError, match="read-only"):
+        routing.add_probe(routes, 1, np.array([0.2]))
+
+
+def test_layouts_of_distances_change_nothing():
+    rng = np.random.default_rng(14)
+    bank, records = spread(rng, 20, 8), spread(rng, 9, 8)
+    base = routing.top_k(records, bank[:15], 3)
+    new = routing.squared_distances(records, bank[15:])
+    merged = routing.merge_top_k(base, np.arange(15, 20), np.asfortranarray(new))
+    assert_same(merged, naive.top_k(records, bank, 3))
+    for j in range(5):
+        routing.add_probe(base, 15 + j, new[:, j])
+    assert_same(base, naive.top_k(records, bank, 3))
+
+
 def test_routes_of_other_types_are_refused():
     with pytest.raises(InputError, match="int32 and float64"):
         Routes(np.array([[0]]), np.array([[0.0]]))
