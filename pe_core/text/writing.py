@@ -1,0 +1,334 @@
+"""Bank lines and paraphrases from a language model, and the rules that decide what is accepted.
+
+Both arms of the bank use one prompt form: bank A leaves the examples out, bank B puts three public
+lines in, so that the arms differ in nothing else.
+"""
+
+import string
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pe_core import seeds
+from pe_core.errors import InputError
+from pe_core.text.acceptance import Public, Rules, clean, plain
+from pe_core.text.client import Client, Request, Response
+
+ARMS = ("A", "B")
+EXAMPLES = 3
+Progress = Callable[[int, int], None]
+
+
+class Encodes(Protocol):
+    """What similarity needs of an encoder."""
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Unit rows, one per text."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """How a text is asked for.
+
+    Attributes:
+        template: the prompt. A bank's has the fields {label} and {examples}, a paraphrase's {text}.
+        chat: whether it is a chat message (with the model's chat template) or a text to go on with.
+        sampling: fields of the request, e.g. max_tokens, temperature, stop.
+        example: how one example line stands in {examples}, with the field {text}.
+    """
+
+    template: str
+    chat: bool
+    sampling: Mapping[str, Any] = field(default_factory=dict)
+    example: str = "- {text}\n"
+
+
+@dataclass(frozen=True)
+class Line:
+    """One bank entry with what wrote it."""
+
+    label: str
+    text: str
+    prompt: str
+    seed: int
+
+
+@dataclass(frozen=True)
+class Paraphrase:
+    """One pool entry: `source` is the position of its record, `similarity` their cosine."""
+
+    source: int
+    text: str
+    prompt: str
+    seed: int
+    similarity: float
+
+
+def bank(
+    client: Client,
+    labels: Sequence[str],
+    size: int,
+    arm: str,
+    public: Mapping[str, Sequence[str]],
+    form: Form,
+    rules: Rules,
+    seed: int,
+    *names: str | int,
+    progress: Progress | None = None,
+) -> tuple[list[Line], dict[str, int]]:
+    """Write a bank.
+
+    Args:
+        client: where texts are written.
+        labels: the labels; position i of the bank has label i modulo their number.
+        size: number of entries, ≥ 1.
+        arm: "A" (label only) or "B" (three public lines of the label as examples, drawn anew for
+            each line).
+        public: public lines by label. Examples come from them; verbatim copies of them are refused
+            in both arms.
+        form: prompt and sampling, the same for both arms.
+        rules: what is accepted.
+        seed, names: what the sampling seeds are keyed by.
+        progress: called with (lines accepted, size).
+
+    Returns:
+        The lines in bank order; and the counts: "asked", "accepted" and one per reason of refusal.
+
+    Raises:
+        InputError: an argument out of range, a label with too few public lines, a prompt without
+            its fields, or a generator that cannot fill the bank; the message has the counts.
+    """
+    _check_fields(form.template, {"label", "examples"})
+    _check_fields(form.example, {"text"})
+    if arm not in ARMS:
+        raise InputError(f"arm = {arm!r}: allowed are {', '.join(ARMS)}")
+    if size < 1 or not labels or len(set(labels)) != len(labels):
+        raise InputError(f"{size} lines of labels {list(labels)}: 1 and distinct labels at least")
+    if arm == "B":
+        for label in labels:
+            if len(public.get(label, ())) < EXAMPLES:
+                raise InputError(
+                    f"label {label!r}: {len(public.get(label, ()))} public lines, and bank B needs "
+                    f"{EXAMPLES} of each label for its examples"
+                )
+
+    def ask(group: int, attempt: int) -> tuple[Request, list[str]]:
+        label = labels[group]
+        examples: list[str] = []
+        if arm == "B":
+            draw = seeds.generator(seed, *names, "examples", label, attempt)
+            chosen = draw.choice(len(public[label]), EXAMPLES, replace=False)
+            examples = [public[label][i] for i in chosen]
+        shown = "".join(form.example.format(text=text) for text in examples)
+        prompt = form.template.format(label=label, examples=shown)
+        key = _seed(seed, *names, "line", arm, label, attempt)
+        return Request(prompt, form.chat, key, form.sampling), examples
+
+    wanted = [len(range(group, size, len(labels))) for group in range(len(labels))]
+    writer = _Writer(client, ask, rules, [text for lines in public.values() for text in lines])
+    writer.write(wanted, progress)
+    if writer.missing(wanted):
+        raise InputError(f"the generator cannot fill bank {arm} of {size}: {writer.describe()}")
+    rows = [writer.accepted[i % len(labels)][i // len(labels)] for i in range(size)]
+    return [
+        Line(labels[i % len(labels)], row.text, row.request.prompt, row.request.seed)
+        for i, row in enumerate(rows)
+    ], dict(writer.counts)
+
+
+def paraphrases(
+    client: Client,
+    encoder: Encodes,
+    records: Sequence[str],
+    size: int,
+    form: Form,
+    rules: Rules,
+    seed: int,
+    *names: str | int,
+    progress: Progress | None = None,
+) -> tuple[list[Paraphrase], dict[str, int]]:
+    """Write a pool of non-verbatim rewrites, spread evenly over the records.
+
+    A record that stays without its share after `attempts` tries a text hands the rest on to the
+    others; "handed on" in the counts says how many texts moved so.
+
+    Args:
+        client: where texts are written.
+        encoder: decides the similarity to the source.
+        records: the canary's texts, at least one.
+        size: M, number of paraphrases, ≥ 1.
+        form: prompt and sampling.
+        rules: what is accepted.
+        seed, names: what the sampling seeds are keyed by.
+        progress: called with (paraphrases accepted, size).
+
+    Returns:
+        The paraphrases: the first of each record in record order, then the second ones, and so on;
+        and the counts: "asked", "accepted" and one per reason of refusal.
+
+    Raises:
+        InputError: an argument out of range, a prompt without its field, or a generator that cannot
+            fill the pool; the message has the counts.
+    """
+    _check_fields(form.template, {"text"})
+    if size < 1 or not records:
+        raise InputError(
+            f"{size} paraphrases of {len(records)} records: at least 1 of each is needed"
+        )
+    sources = np.asarray(encoder.encode(records), dtype=np.float64)
+
+    def ask(group: int, attempt: int) -> tuple[Request, list[str]]:
+        prompt = form.template.format(text=records[group])
+        key = _seed(seed, *names, "paraphrase", group, attempt)
+        return Request(prompt, form.chat, key, form.sampling), [records[group]]
+
+    def similarity(groups: Sequence[int], texts: Sequence[str]) -> NDArray[np.float64]:
+        vectors = np.asarray(encoder.encode(texts), dtype=np.float64)
+        return np.einsum("ij,ij->i", vectors, sources[list(groups)])
+
+    writer = _Writer(client, ask, rules, records, similarity)
+    wanted = [len(range(group, size, len(records))) for group in range(len(records))]
+    writer.write(wanted, progress)
+    while missing := writer.missing(wanted):
+        wanted = [len(accepted) for accepted in writer.accepted]
+        willing = [group for group in range(len(records)) if wanted[group]]
+        for turn in range(missing):
+            if not willing:
+                break
+            wanted[willing[turn % len(willing)]] += 1
+        before = sum(map(len, writer.accepted))
+        writer.write(wanted, progress)
+        moved = sum(map(len, writer.accepted)) - before
+        if not moved:
+            raise InputError(
+                f"the generator cannot fill a pool of {size} paraphrases: {writer.describe()}"
+            )
+        writer.counts["handed on"] += moved
+    rows = [
+        (rank, group, row)
+        for group, accepted in enumerate(writer.accepted)
+        for rank, row in enumerate(accepted)
+    ]
+    rows.sort(key=lambda item: item[:2])
+    return [
+        Paraphrase(group, row.text, row.request.prompt, row.request.seed, row.similarity)
+        for _, group, row in rows
+    ], dict(writer.counts)
+
+
+@dataclass(frozen=True)
+class _Accepted:
+    text: str
+    request: Request
+    similarity: float
+
+
+class _Writer:
+    """Asks for texts group by group (a label, a source record) and keeps what is accepted."""
+
+    def __init__(
+        self,
+        client: Client,
+        ask: Callable[[int, int], tuple[Request, list[str]]],
+        rules: Rules,
+        public: Iterable[str],
+        similarity: Callable[[Sequence[int], Sequence[str]], NDArray[np.float64]] | None = None,
+    ) -> None:
+        self._client = client
+        self._ask = ask
+        self._rules = rules
+        self._similarity = similarity
+        self._public = Public(public)
+        self._seen: set[str] = set()
+        self._tries: Counter[int] = Counter()
+        self.accepted: list[list[_Accepted]] = []
+        self.counts: Counter[str] = Counter(asked=0, accepted=0)
+
+    def missing(self, wanted: Sequence[int]) -> int:
+        """How many of the wanted texts are not there."""
+        return sum(n - len(accepted) for n, accepted in zip(wanted, self.accepted))
+
+    def describe(self) -> str:
+        """The counts in words."""
+        return ", ".join(f"{count} {reason}" for reason, count in self.counts.items())
+
+    def write(self, wanted: Sequence[int], progress: Progress | None) -> None:
+        """Write until each group has what is wanted of it, or has used up its tries."""
+        self.accepted += [[] for _ in range(len(wanted) - len(self.accepted))]
+        while batch := self._batch(wanted):
+            requests = [request for _, request, _ in batch]
+            answers = self._client.complete(requests)
+            # Judged in parts, so that progress shows while a long batch is being written.
+            for start in range(0, len(batch), self._client.concurrency):
+                part = batch[start : start + self._client.concurrency]
+                self._judge(part, [next(answers)[1] for _ in part], wanted)
+                if progress is not None:
+                    progress(sum(map(len, self.accepted)), sum(wanted))
+
+    def _batch(self, wanted: Sequence[int]) -> list[tuple[int, Request, list[str]]]:
+        needs = {
+            group: n - len(self.accepted[group])
+            for group, n in enumerate(wanted)
+            if len(self.accepted[group]) < n and self._tries[group] < self._rules.attempts * n
+        }
+        # A batch smaller than the number of slots costs the same time: fill it with spare tries.
+        spare = max(1, self._client.concurrency // max(1, sum(needs.values())))
+        batch = []
+        for group, need in needs.items():
+            left = self._rules.attempts * wanted[group] - self._tries[group]
+            for _ in range(min(need * spare, left)):
+                request, sources = self._ask(group, self._tries[group])
+                self._tries[group] += 1
+                batch.append((group, request, sources))
+        return batch
+
+    def _judge(
+        self,
+        batch: Sequence[tuple[int, Request, list[str]]],
+        answers: Sequence[Response],
+        wanted: Sequence[int],
+    ) -> None:
+        texts = [clean(answer.text) for answer in answers]
+        reasons = [
+            self._rules.fault(text, answer.finish, self._public, sources)
+            for text, answer, (_, _, sources) in zip(texts, answers, batch)
+        ]
+        near = np.full(len(texts), np.nan)
+        sound = [i for i, reason in enumerate(reasons) if reason is None]
+        if self._similarity is not None and sound:
+            near[sound] = self._similarity([batch[i][0] for i in sound], [texts[i] for i in sound])
+        for i, (group, request, _) in enumerate(batch):
+            reason = reasons[i]
+            if near[i] < self._rules.min_similarity:
+                reason = "too far from the source"
+            elif near[i] > self._rules.max_similarity:
+                reason = "too near the source"
+            elif reason is None and plain(texts[i]) in self._seen:
+                reason = "repeated"
+            elif reason is None and len(self.accepted[group]) == wanted[group]:
+                reason = "spare"
+            self.counts["asked"] += 1
+            self.counts[reason or "accepted"] += 1
+            if reason is None:
+                self._seen.add(plain(texts[i]))
+                self.accepted[group].append(_Accepted(texts[i], request, float(near[i])))
+
+
+def _seed(seed: int, *names: str | int) -> int:
+    """A sampling seed: 31 bits, which every endpoint takes."""
+    return int(seeds.sequence(seed, *names).generate_state(1)[0] >> 1)
+
+
+def _check_fields(template: str, needed: set[str]) -> None:
+    try:
+        found = {name for _, name, _, _ in string.Formatter().parse(template) if name is not None}
+    except ValueError as error:
+        raise InputError(f"prompt {template!r}: {error}") from None
+    if found != needed:
+        raise InputError(
+            f"prompt {template!r}: fields {sorted(found)}, needed are {sorted(needed)}"
+        )
