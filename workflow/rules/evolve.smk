@@ -1,0 +1,394 @@
+# Requires: records, the arm's bank, pools and nonces with their embeddings, and a generator.
+# Makes, under results/{dataset}/{bank}/{encoder}/evolution:
+#   bank.parquet, bank.npy, routes.npz        the first bank without probes
+#   {attack}/canary-{canary}/contributions.npz  which probes
+#   start/{run}/bank.parquet, bank.npy        the bank published in round 1
+#   transcript-{transcript}/{run}/round-{round}/
+#       routes.npz, votes.npz                 private: every record's routes, contributions on the probes
+#       release.npz                           public: the noisy histogram
+#       bank.parquet, bank.npy, round.json    public: the bank that the release led to
+#   transcript-{transcript}/{run}/audit.json, utility.json
+# and results/tables/evolution.csv, results/tables/candidates.csv, results/figures/figure2.svg, .pdf
+# A run is audited (attack and canary), unaudited (no probes) or noiseless (no probes, no noise).
+# The job that speaks to the generator reads public files only. One round starts from the files of
+# the one before, so what a kill interrupts is one round of one run.
+
+EVOLUTION = "results/{dataset}/{bank}/{encoder}/evolution"
+RUN = EVOLUTION + "/transcript-{transcript}/{run}"
+ROUND = RUN + "/round-{round}"
+PLAN = {
+    "size": config["bank"]["size"],
+    "probes": config["bank"]["probes"],
+    **config["evolution"],
+}
+ROUNDS = range(1, PLAN["rounds"] + 1)
+
+
+wildcard_constraints:
+    run=f"unaudited|noiseless|({'|'.join(map(re.escape, ATTACKS))})-canary-[0-9]+",
+    round="[1-9][0-9]*",
+    transcript="[0-9]+",
+
+
+def evolution_mechanism(noiseless=False):
+    """The mechanism of one release."""
+    noise = 0.0 if noiseless else PLAN["noise_multiplier"]
+    return {
+        **config["mechanism"],
+        "participation": PLAN["participation"],
+        "noise_multiplier": noise,
+    }
+
+
+def probed(run):
+    """The attack and the canary of an audited run, None of the others."""
+    attack, found, canary = run.partition("-canary-")
+    return (attack, int(canary)) if found else None
+
+
+def audited_runs(dataset):
+    absent = [attack for attack in PLAN["attacks"] if attack not in ATTACKS]
+    if absent:
+        raise WorkflowError(
+            f"evolution.attacks: {absent[0]} is not among attacks ({', '.join(ATTACKS)})"
+        )
+    runs = []
+    for attack in PLAN["attacks"]:
+        chosen = canaries(dataset, attack)
+        if PLAN["canaries"] > len(chosen):
+            raise WorkflowError(
+                f"evolution.canaries = {PLAN['canaries']}: canaries.count = {len(chosen)} are there"
+            )
+        runs += [f"{attack}-canary-{canary}" for canary in chosen[: PLAN["canaries"]]]
+    return runs
+
+
+def planned(audited=False):
+    """The wildcards of every run of the plan, on the first encoder."""
+    if PLAN["bank"] not in BANKS:
+        raise WorkflowError(
+            f"evolution.bank = {PLAN['bank']}: it is not among banks ({', '.join(BANKS)})"
+        )
+    others = [] if audited else ["unaudited", "noiseless"]
+    return [
+        {
+            "dataset": dataset,
+            "bank": PLAN["bank"],
+            "encoder": list(ENCODERS)[0],
+            "transcript": transcript,
+            "run": run,
+        }
+        for dataset in DATASETS
+        for transcript in range(PLAN["transcripts"])
+        for run in [*audited_runs(dataset), *others]
+    ]
+
+
+def runs(pattern, audited=False):
+    """One path for every run."""
+    return [pattern.format(**run) for run in planned(audited)]
+
+
+def releases():
+    """The wildcards of every round of every run."""
+    return [{**run, "round": t} for run in planned() for t in ROUNDS]
+
+
+def each_round(pattern, first=1):
+    """One path for every round, the other wildcards left open."""
+    return [pattern.replace("{round}", str(t)) for t in range(first, ROUNDS.stop)]
+
+
+def of_run(pattern, *families):
+    """An input of audited runs only, and of these only where the probes are of a family."""
+
+    def path(wildcards):
+        if probed(wildcards.run) is None:
+            return []
+        attack, canary = probed(wildcards.run)
+        family = attack.split("-")[0]
+        if families and family not in families:
+            return []
+        names = {"attack": attack, "canary": canary, "family": family}
+        return pattern.format(**wildcards, **names)
+
+    return path
+
+
+def before(name, wildcards):
+    """A file of the bank that is published in this round."""
+    earlier = int(wildcards["round"]) - 1
+    folder = f"{RUN}/round-{earlier}" if earlier else f"{EVOLUTION}/start/{{run}}"
+    return f"{folder}/{name}".format(**wildcards)
+
+
+rule evolve_bank:
+    input:
+        bank="results/{dataset}/banks/{bank}.parquet",
+        embeddings="results/{dataset}/embeddings/{encoder}/bank-{bank}.npy",
+    output:
+        bank=EVOLUTION + "/bank.parquet",
+        embeddings=EVOLUTION + "/bank.npy",
+    log:
+        "logs/{dataset}/{bank}/{encoder}/evolution/bank.log",
+    conda:
+        "../../envs/environment.yaml"
+    params:
+        size=PLAN["size"],
+        seed=config["seed"],
+        code=code("evolve_bank"),
+    script:
+        "../scripts/evolve_bank.py"
+
+
+use rule route as evolve_route with:
+    input:
+        **{**dict(rules.route.input.items()), "bank": EVOLUTION + "/bank.npy"},
+    output:
+        EVOLUTION + "/routes.npz",
+    log:
+        "logs/{dataset}/{bank}/{encoder}/evolution/route.log",
+    params:
+        probes=PLAN["probes"],
+
+
+use rule probes as evolve_probes with:
+    input:
+        **{**dict(rules.probes.input.items()), "routes": EVOLUTION + "/routes.npz"},
+    output:
+        EVOLUTION + "/{attack}/canary-{canary}/contributions.npz",
+    log:
+        "logs/{dataset}/{bank}/{encoder}/evolution/{attack}/probes-{canary}.log",
+    params:
+        background=lambda w: (
+            {
+                **evolution_mechanism(),
+                **config["evaluation"],
+                "trials": None,
+                "alpha": None,
+            }
+            if w.attack.endswith("mu_eff")
+            else None
+        ),
+
+
+rule evolve_start:
+    input:
+        bank=EVOLUTION + "/bank.parquet",
+        embeddings=EVOLUTION + "/bank.npy",
+        routes=EVOLUTION + "/routes.npz",
+        chosen=of_run(EVOLUTION + "/{attack}/canary-{canary}/contributions.npz"),
+        records=of_run("results/{dataset}/records.parquet", "exact"),
+        record_embeddings=of_run(
+            "results/{dataset}/embeddings/{encoder}/records.npy", "exact"
+        ),
+        pool=of_run("results/{dataset}/pools/{family}.parquet", "paraphrase", "nonce"),
+        pool_embeddings=of_run(
+            "results/{dataset}/embeddings/{encoder}/pool-{family}.npy",
+            "paraphrase",
+            "nonce",
+        ),
+    output:
+        bank=EVOLUTION + "/start/{run}/bank.parquet",
+        embeddings=EVOLUTION + "/start/{run}/bank.npy",
+    log:
+        "logs/{dataset}/{bank}/{encoder}/evolution/{run}/start.log",
+    conda:
+        "../../envs/environment.yaml"
+    params:
+        probed=lambda w: probed(w.run),
+        code=code("evolve_start"),
+    script:
+        "../scripts/evolve_start.py"
+
+
+# The private half of a round.
+rule evolve_release:
+    input:
+        records="results/{dataset}/records.parquet",
+        record_embeddings="results/{dataset}/embeddings/{encoder}/records.npy",
+        nonces=of_run("results/{dataset}/nonces.parquet", "nonce"),
+        nonce_embeddings=of_run(
+            "results/{dataset}/embeddings/{encoder}/nonces.npy", "nonce"
+        ),
+        bank=lambda w: before("bank.parquet", w),
+        embeddings=lambda w: before("bank.npy", w),
+        routes=lambda w: (
+            f"{EVOLUTION}/routes.npz".format(**w)
+            if w.round == "1"
+            else before("routes.npz", w)
+        ),
+    output:
+        routes=ROUND + "/routes.npz",
+        votes=ROUND + "/votes.npz",
+        release=ROUND + "/release.npz",
+    log:
+        "logs/{dataset}/{bank}/{encoder}/evolution/{transcript}/{run}/release-{round}.log",
+    conda:
+        "../../envs/environment.yaml"
+    threads: 2
+    params:
+        mechanism=lambda w: evolution_mechanism(noiseless=w.run == "noiseless"),
+        probed=lambda w: probed(w.run),
+        seed=config["seed"],
+        code=code("evolve_release"),
+    script:
+        "../scripts/evolve_release.py"
+
+
+# The public half of a round: no file of the users is among its inputs.
+rule evolve_round:
+    input:
+        bank=lambda w: before("bank.parquet", w),
+        embeddings=lambda w: before("bank.npy", w),
+        release=ROUND + "/release.npz",
+        public="results/{dataset}/public.parquet",
+    output:
+        bank=ROUND + "/bank.parquet",
+        embeddings=ROUND + "/bank.npy",
+        notes=ROUND + "/round.json",
+    log:
+        "logs/{dataset}/{bank}/{encoder}/evolution/{transcript}/{run}/round-{round}.log",
+    conda:
+        "../../envs/environment.yaml"
+    threads: workflow.cores or 2
+    params:
+        generator=config["generator"],
+        prompts=lambda w: DATASETS[w.dataset]["prompts"],
+        encoder=lambda w: ENCODERS[w.encoder],
+        rules={
+            **{
+                name: PLAN[name]
+                for name in (
+                    "keep",
+                    "selection",
+                    "feedback",
+                    "high",
+                    "low",
+                    "attempts",
+                )
+            },
+            "threshold": PLAN["threshold"]
+            * PLAN["noise_multiplier"]
+            * config["mechanism"]["clip"],
+        },
+        seed=config["seed"],
+        cache="results/cache",
+        code=code("evolve_round"),
+    script:
+        "../scripts/evolve_round.py"
+
+
+rule evolve_account:
+    output:
+        "results/accounting-evolution.json",
+    log:
+        "logs/account-evolution.log",
+    conda:
+        "../../envs/environment.yaml"
+    params:
+        mechanism=evolution_mechanism(),
+        rounds=PLAN["rounds"],
+        code=code("evolve_account"),
+    script:
+        "../scripts/evolve_account.py"
+
+
+rule evolve_audit:
+    input:
+        votes=each_round(ROUND + "/votes.npz"),
+        accounting="results/accounting-evolution.json",
+    output:
+        RUN + "/audit.json",
+    log:
+        "logs/{dataset}/{bank}/{encoder}/evolution/{transcript}/{run}/audit.log",
+    conda:
+        "../../envs/environment.yaml"
+    threads: 2
+    params:
+        mechanism=evolution_mechanism(),
+        evaluation={**config["evaluation"], "trials": PLAN["trials"]},
+        probed=lambda w: probed(w.run),
+        canaries=PLAN["canaries"],
+        seed=config["seed"],
+        code=code("evolve_audit"),
+    script:
+        "../scripts/evolve_audit.py"
+
+
+rule evolve_utility:
+    input:
+        records="results/{dataset}/records.parquet",
+        record_embeddings="results/{dataset}/embeddings/{encoder}/records.npy",
+        reserved=EVOLUTION + "/routes.npz",
+        banks=[EVOLUTION + "/start/{run}/bank.parquet"]
+        + each_round(ROUND + "/bank.parquet"),
+        embeddings=[EVOLUTION + "/start/{run}/bank.npy"]
+        + each_round(ROUND + "/bank.npy"),
+        votes=each_round(ROUND + "/votes.npz"),
+    output:
+        RUN + "/utility.json",
+    log:
+        "logs/{dataset}/{bank}/{encoder}/evolution/{transcript}/{run}/utility.log",
+    conda:
+        "../../envs/environment.yaml"
+    params:
+        reference=PLAN["reference"],
+        resamples=PLAN["resamples"],
+        seed=config["seed"],
+        code=code("evolve_utility"),
+    script:
+        "../scripts/evolve_utility.py"
+
+
+rule evolution:
+    input:
+        audits=lambda w: runs(RUN + "/audit.json", audited=True),
+        utilities=lambda w: runs(RUN + "/utility.json"),
+    output:
+        "results/tables/evolution.csv",
+    log:
+        "logs/evolution.log",
+    conda:
+        "../../envs/environment.yaml"
+    params:
+        code=code("evolution"),
+    script:
+        "../scripts/evolution.py"
+
+
+rule candidates:
+    input:
+        banks=lambda w: [before("bank.parquet", release) for release in releases()],
+        releases=lambda w: [
+            f"{ROUND}/release.npz".format(**release) for release in releases()
+        ],
+    output:
+        "results/tables/candidates.csv",
+    log:
+        "logs/candidates.log",
+    conda:
+        "../../envs/environment.yaml"
+    params:
+        rounds=lambda w: releases(),
+        code=code("candidates"),
+    script:
+        "../scripts/candidates.py"
+
+
+rule figure2:
+    input:
+        table="results/tables/evolution.csv",
+        candidates="results/tables/candidates.csv",
+    output:
+        svg="results/figures/figure2.svg",
+        pdf="results/figures/figure2.pdf",
+    log:
+        "logs/figure2.log",
+    conda:
+        "../../envs/environment.yaml"
+    params:
+        delta=format(config["mechanism"]["delta"], "g"),
+        code=code("figure2"),
+    script:
+        "../scripts/figure2.py"

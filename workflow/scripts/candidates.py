@@ -1,0 +1,37 @@
+"""The ten candidates with the largest noisy counts of every release, to be read.
+
+Output: candidates.csv, by dataset, bank, encoder, transcript, run, round and rank; `votes` is the
+released noisy count in clipped votes, `probe` says that the auditor wrote the entry, `written` in
+which round it was written (0: before the first release).
+"""
+
+import numpy as np
+import polars as pl
+
+from artifacts import checked, load_arrays, writing
+from job import job
+
+MOST = 10
+
+with job(snakemake):
+    tables = []
+    for names, bank, release in zip(
+        snakemake.params.rounds, snakemake.input.banks, snakemake.input.releases
+    ):
+        histogram = load_arrays(release)["histogram"]
+        top = np.argsort(-histogram, kind="stable")[:MOST]
+        rows = pl.read_parquet(checked(bank))[top]
+        tables.append(
+            rows.select(
+                *(pl.lit(value).alias(name) for name, value in names.items()),
+                pl.int_range(1, len(top) + 1).alias("rank"),
+                "position",
+                pl.Series("votes", histogram[top]),
+                pl.col("reserved").alias("probe"),
+                "written",
+                "label",
+                "text",
+            )
+        )
+    with writing(snakemake.output[0]) as path:
+        pl.concat(tables).write_csv(path, float_precision=6)
