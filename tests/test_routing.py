@@ -1,5 +1,6 @@
 """Exact routing: bit for bit the plain float64 answer, whatever the blocks, threads and ties."""
 
+import tracemalloc
 from fractions import Fraction
 
 import numpy as np
@@ -118,6 +119,19 @@ def test_a_better_entry_after_thousands_of_ties_is_found():
     bank = np.concatenate([np.repeat(far, 5000, axis=0), record, np.repeat(far, 5000, axis=0)])
     routes = routing.top_k(record, bank, 3)
     np.testing.assert_array_equal(routes.index, [[5000, 0, 1]])
+
+
+def test_scores_of_all_records_and_entries_never_exist_together():
+    rng = np.random.default_rng(15)
+    records, bank = spread(rng, 6000, 8), spread(rng, 6000, 8)
+    routing.top_k(records[:1], bank, 5)
+    tracemalloc.start()
+    routing.top_k(records, bank, 5)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    block = 4 * threads.BLOCK * routing._TILE
+    assert peak < 1.3 * block * threads.cores()
+    assert threads.cores() > 8 or peak < 6000 * 6000 * 4 / 2
 
 
 def test_rows_at_both_ends_of_the_tolerance():
