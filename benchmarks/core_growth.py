@@ -37,10 +37,10 @@ REASONS = {
     "population MB": "one weight a user, beside the contributions given",
     "trials CPU s": "the plan and the start of the threads weigh on short runs",
     "trials MB": "two counts a block of trials",
-    "pool norm CPU s": "the pool's distances, M × m, leave the caches",
+    "pool norm CPU s": "the pool's distances, M × m, leave the caches; r of M are soon taken",
     "pool norm MB": "the pool's distances by candidate, M × m",
     "pool mu_eff CPU s": "the covariance, M × M, is checked once",
-    "pool mu_eff MB": "the check of the covariance takes blocks of 512 × M",
+    "pool mu_eff MB": "the pool's distances, M × m, and the solved rows, r × M",
     "canaries CPU s": "fixed costs are below the clock's noise",
     "canaries MB": "one canary is held at a time",
 }
@@ -84,7 +84,7 @@ def count_trials(users: int, n: int) -> Callable[[], object]:
 def select(candidates: int, objective: probes.Objective) -> Callable[[], object]:
     base, pool, covariance = problem(candidates)
     sigma = covariance if objective == "mu_eff" else None
-    return lambda: probes.select(base, pool, 64, objective, sigma)
+    return lambda: probes.select(base, pool, 16, objective, sigma)
 
 
 def audits(canaries: int) -> Callable[[], object]:

@@ -98,9 +98,9 @@ def tables(size: str) -> Iterator[str]:
         ["N", "q", "all cores", "one core", "NumPy/ours", "NumPy batch/ours", "bits alone",
          "ours/bits", "entropy (bits)"],
         rows,
-        "One core and its ratios are CPU time. NumPy: (rng.random(N) < q) @ s a trial; batch: 2,000\n"
-        "trials at once in float32. Bits alone: the inclusion words on one core, without a lookup.\n"
-        "Entropy: least random bits that a trial needs.",
+        "One core and its ratios are CPU time. NumPy: (rng.random(N) < q) @ s a trial; batch:\n"
+        "2,000 trials at once in float32. Bits alone: the inclusion words on one core, without\n"
+        "a lookup. Entropy: least random bits that a trial needs.",
     )  # fmt: skip
     yield step_costs()
 

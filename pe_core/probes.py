@@ -212,11 +212,9 @@ def _covariance(covariance: NDArray[np.float64], candidates: int) -> NDArray[np.
     sigma = _matrix("covariance", covariance)
     if sigma.shape != (candidates, candidates):
         raise InputError(f"covariance has shape {sigma.shape}, the pool {candidates} candidates")
-    for start in range(0, candidates, 512):
-        rows = slice(start, start + 512)
-        if not np.isfinite(sigma[rows]).all():
-            raise InputError("covariance is not finite")
-        gap = np.abs(sigma[rows] - sigma[:, rows].T).max()
-        if gap > 1e-12 * np.abs(sigma[rows]).max():
-            raise InputError(f"covariance is not symmetric: entries differ by {gap:.3g}")
+    gap, largest = greedy.asymmetry(sigma)
+    if not np.isfinite(largest):
+        raise InputError("covariance is not finite")
+    if gap > 1e-12 * largest:
+        raise InputError(f"covariance is not symmetric: entries differ by {gap:.3g}")
     return sigma
