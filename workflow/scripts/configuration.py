@@ -9,6 +9,7 @@ from jsonschema import Draft202012Validator, validators
 from jsonschema.exceptions import ValidationError
 from jsonschema.protocols import Validator
 from referencing import Registry, Resource
+from referencing.jsonschema import DRAFT202012
 
 
 def _filling(base: type[Validator]) -> type[Validator]:
@@ -41,7 +42,8 @@ def validate(config: dict[str, Any], schema_file: Path) -> list[str]:
     """
 
     def retrieve(uri: str) -> Resource:
-        return Resource.from_contents(yaml.safe_load((schema_file.parent / uri).read_text()))
+        # A part says no dialect of its own, which would make the library forget about defaults.
+        return DRAFT202012.create_resource(yaml.safe_load((schema_file.parent / uri).read_text()))
 
     schema = yaml.safe_load(schema_file.read_text())
     # mypy knows only the static class; the extended one takes the same arguments.
