@@ -15,7 +15,7 @@ from pe_core.linear_test import LinearTest
 from pe_core.mechanism import Mechanism
 from pe_core.threshold import best_expected
 
-MOST_TRIALS = 10**12
+MOST_TRIALS = 10**10
 # Relative width to which the number of trials is found.
 WIDTH = 0.01
 
@@ -71,7 +71,7 @@ def trials_needed(test: LinearTest, epsilon: float, delta: float, tail: float) -
 
     Raises:
         InputError: ε not above 0; an ε that the attack does not prove even without sampling error,
-            or only with more than 10¹² trials.
+            or only with more than 10¹⁰ trials.
 
     Example:
         >>> ideal = ideal_test(Mechanism(1000, 0.1, 1.0, 0.1, 1e-5))
@@ -96,7 +96,7 @@ def trials_needed(test: LinearTest, epsilon: float, delta: float, tail: float) -
             raise InputError(
                 f"epsilon = {epsilon!r}: more than {MOST_TRIALS:.0e} trials are needed"
             )
-        low, high = high, min(8 * high, MOST_TRIALS)
+        low, high = high, min(10 * high, MOST_TRIALS)
     while high - low > max(1, WIDTH * high):
         middle = math.isqrt(low * high)
         low, high = (low, middle) if enough(middle) else (middle, high)

@@ -113,12 +113,14 @@ def summed_rates(rounds: Sequence[LinearTest], mesh: float = 1e-4) -> SummedRate
     beyond = sum(part.absent_above for part in parts)
     short = sum(part.present_below for part in parts)
     first = sum(part.first for part in parts)
+    # Running sums of positive terms err by at most a unit for each term.
+    up, down = 1.0 + 2.0 * size * UNIT, 1.0 - 2.0 * size * UNIT
     return SummedRates(
         np.asarray(mesh * (first + np.arange(size)), dtype=np.float64),
-        np.minimum(_above(absent) + beyond + absent_error, 1.0),
-        np.maximum(_above(present) - present_error, 0.0),
-        np.maximum(np.cumsum(absent) - absent_error, 0.0),
-        np.minimum(np.cumsum(present) + short + present_error, 1.0),
+        np.minimum(_above(absent) * up + beyond + absent_error, 1.0),
+        np.maximum(_above(present) * down - present_error, 0.0),
+        np.maximum(np.cumsum(absent) * down - absent_error, 0.0),
+        np.minimum(np.cumsum(present) * up + short + present_error, 1.0),
     )
 
 
