@@ -48,7 +48,7 @@ def problems(draw):
     """Records and a bank of one kind, with duplicated entries and exact copies of entries."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     kind = KINDS[draw(st.sampled_from(sorted(KINDS)))]
-    d = draw(st.integers(1, 40))
+    d = draw(st.integers(1, 40) | st.integers(60, 200))
     bank = kind(rng, draw(st.integers(1, 200)), d)
     if draw(st.booleans()):
         bank = bank[rng.integers(0, len(bank), len(bank))]
@@ -184,8 +184,8 @@ def test_squared_distances_are_accurate():
     found = routing.squared_distances(a, b)
     for i in range(20):
         exact = sum((Fraction(float(x)) - Fraction(float(y))) ** 2 for x, y in zip(a[i], b[i]))
-        # One rounding a difference (twice, squared), one a square, nine additions in a chain.
-        assert abs(Fraction(float(found[i, i])) - exact) <= exact * 12 * Fraction(1, 2**53)
+        # One rounding a difference, which counts twice, one a square; chains of 5 and 6 additions.
+        assert abs(Fraction(float(found[i, i])) - exact) <= exact * 15 * Fraction(1, 2**53)
 
 
 @cases

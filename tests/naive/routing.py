@@ -4,18 +4,15 @@ import numpy as np
 
 
 def squared_distance(a, b):
-    """Σ(a−b)², the second half of the terms added to the first until one is left."""
-    terms = []
-    for x, y in zip(a, b):
+    """Σ(a−b)² in 64 sums, term j into sum j mod 64; then the second half is added to the first."""
+    sums = [0.0] * 64
+    for j, (x, y) in enumerate(zip(a, b)):
         difference = float(x) - float(y)
-        terms.append(difference * difference)
-    while len(terms) > 1:
-        half = len(terms) // 2
-        second = terms[-half:]
-        terms = terms[:-half]
-        for j in range(half):
-            terms[j] += second[j]
-    return terms[0]
+        sums[j % 64] += difference * difference
+    while len(sums) > 1:
+        half = len(sums) // 2
+        sums = [sums[j] + sums[half + j] for j in range(half)]
+    return sums[0]
 
 
 def squared_distances(records, probes):
