@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 from core_probes import problem
 from core_trials import audit
-from measure import exponents, extra_memory, seconds, table
+from measure import exponents, peak_memory, seconds, table
 
 from pe_core import background, probes, trials
 from pe_core.kernels import sampling
@@ -34,46 +34,16 @@ SIZES = {
 # Why a column may grow faster than its size; printed where it does.
 REASONS = {
     "population CPU s": "each group's weights and table are read for fewer trials at a time",
-    "population MB": "one weight a user, beside the contributions given",
+    "population peak MB": "one weight a user, beside the contributions given",
     "trials CPU s": "the plan and the start of the threads weigh on short runs",
-    "trials MB": "two counts a block of trials",
+    "trials peak MB": "two counts a block of trials",
     "pool norm CPU s": "the pool's distances, M × m, leave the caches; r of M are soon taken",
-    "pool norm MB": "the pool's distances by candidate, M × m",
+    "pool norm peak MB": "the input: a covariance, M × M, that this objective does not read",
     "pool mu_eff CPU s": "the covariance, M × M, is checked once",
-    "pool mu_eff MB": "the pool's distances, M × m, and the solved rows, r × M",
+    "pool mu_eff peak MB": "the input: the covariance, M × M",
     "canaries CPU s": "fixed costs are below the clock's noise",
-    "canaries MB": "one canary is held at a time",
+    "canaries peak MB": "one canary is held at a time",
 }
-
-
-def growth(
-    name: str, sizes: Sequence[int], costs: dict[str, Callable[[int], Callable[[], object]]]
-) -> str:
-    """CPU time and extra memory at each size, and the exponent between the two largest.
-
-    CPU time of all threads, so that a column shows the work and not what else the machine does.
-    """
-    columns: dict[str, list[float]] = {}
-    for label, prepare in costs.items():
-        prepare(sizes[0])()
-        for size in sizes:
-            work = prepare(size)
-            # Memory first: a second call would reuse what the first one left.
-            memory, spent = extra_memory(work), seconds(work, 3, 5.0, clock=time.process_time)
-            columns.setdefault(f"{label} CPU s".strip(), []).append(spent)
-            columns.setdefault(f"{label} MB".strip(), []).append(memory)
-    rows: list[list[object]] = [
-        [size, *(values[i] for values in columns.values())] for i, size in enumerate(sizes)
-    ]
-    # Under a megabyte, pages and not the algorithm decide the peak.
-    last = {
-        label: exponents(sizes, values)[-1]
-        for label, values in columns.items()
-        if not (label.endswith("MB") and min(values[-2:]) < 1.0)
-    }
-    rows.append(["exponent", *(f"{last[c]:.2f}" if c in last else "-" for c in columns)])
-    over = [f"{c} over 1: {REASONS[f'{name} {c}']}" for c, value in last.items() if value > 1.005]
-    return table(f"Growth with the {name}", [name, *columns], rows, "\n".join(over))
 
 
 def count_trials(users: int, n: int) -> Callable[[], object]:
@@ -103,19 +73,44 @@ def audits(canaries: int) -> Callable[[], object]:
     return run
 
 
+COSTS: dict[str, dict[str, Callable[[int], Callable[[], object]]]] = {
+    "population": {"": lambda users: count_trials(users, 2 * sampling.BLOCK)},
+    "trials": {"": lambda n: count_trials(1000, n)},
+    "pool": {
+        "norm": lambda candidates: select(candidates, "norm"),
+        "mu_eff": lambda candidates: select(candidates, "mu_eff"),
+    },
+    "canaries": {"": audits},
+}
+
+
+def growth(name: str, sizes: Sequence[int]) -> str:
+    """CPU time and peak memory at each size, and the exponent between the two largest.
+
+    CPU time of all threads, so that a column shows the work and not what else the machine does.
+    Memory is the peak of a fresh process, its input included.
+    """
+    columns: dict[str, list[float]] = {}
+    for label, prepare in COSTS[name].items():
+        columns[f"{label} CPU s".strip()] = [
+            seconds(prepare(size), 3, 5.0, clock=time.process_time) for size in sizes
+        ]
+        columns[f"{label} peak MB".strip()] = [
+            peak_memory("core_growth", name, label, size) for size in sizes
+        ]
+    rows: list[list[object]] = [
+        [size, *(values[i] for values in columns.values())] for i, size in enumerate(sizes)
+    ]
+    last = {label: exponents(sizes, values)[-1] for label, values in columns.items()}
+    rows.append(["exponent", *(f"{value:.2f}" for value in last.values())])
+    over = [f"{c} over 1: {REASONS[f'{name} {c}']}" for c, value in last.items() if value > 1.005]
+    return table(f"Growth with the {name}", [name, *columns], rows, "\n".join(over))
+
+
+def run(name: str, label: str, size: int) -> None:
+    COSTS[name][label](size)()
+
+
 def tables(size: str) -> Iterator[str]:
-    yield growth(
-        "population",
-        SIZES["population"][size],
-        {"": lambda users: count_trials(users, 2 * sampling.BLOCK)},
-    )
-    yield growth("trials", SIZES["trials"][size], {"": lambda n: count_trials(1000, n)})
-    yield growth(
-        "pool",
-        SIZES["pool"][size],
-        {
-            "norm": lambda candidates: select(candidates, "norm"),
-            "mu_eff": lambda candidates: select(candidates, "mu_eff"),
-        },
-    )
-    yield growth("canaries", SIZES["canaries"][size], {"": audits})
+    for name, sizes in SIZES.items():
+        yield growth(name, sizes[size])

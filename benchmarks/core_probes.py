@@ -21,9 +21,10 @@ def problem(candidates: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     base = np.sort(0.5 + rng.random((RECORDS, VOTES)), axis=1)
     pool = 0.45 + rng.random((RECORDS, candidates))
     votes = rng.random((500, candidates)) * (rng.random((500, candidates)) < 320 / 8192)
-    covariance = 0.05 * votes.T @ votes
-    covariance += 0.01 * np.eye(candidates)
-    return base, pool, (covariance + covariance.T) / 2
+    votes *= 0.2
+    covariance = votes.T @ votes
+    covariance[np.diag_indices(candidates)] += 0.01
+    return base, pool, covariance
 
 
 def numpy_select(

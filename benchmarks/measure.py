@@ -1,6 +1,8 @@
 """Timing, peak memory and plain tables for the benchmark scripts."""
 
 import math
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -28,20 +30,16 @@ def seconds(
     return best
 
 
-def extra_memory(work: Callable[[], object]) -> float:
-    """MB of resident memory that `work` takes at its peak beyond what is resident before it."""
-    # Writing 5 resets the peak of this process (proc(5)).
-    Path("/proc/self/clear_refs").write_text("5")
-    before = _status("VmRSS")
-    work()
-    return max(0.0, (_status("VmHWM") - before) / 1024)
-
-
-def _status(key: str) -> int:
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith(key + ":"):
-            return int(line.split()[1])
-    raise KeyError(key)
+def peak_memory(module: str, *arguments: object) -> float:
+    """Peak resident MB of a fresh process that calls `module.run(*arguments)` (Linux)."""
+    code = (
+        f"import sys; sys.path[:0] = {[str(Path(__file__).parent)]!r}; import {module}\n"
+        f"{module}.run(*{arguments!r})\n"
+        "lines = open('/proc/self/status').read().splitlines()\n"
+        "print(next(line.split()[1] for line in lines if line.startswith('VmHWM')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    return int(done.stdout) / 1024
 
 
 def exponents(sizes: Sequence[float], costs: Sequence[float]) -> list[float]:
