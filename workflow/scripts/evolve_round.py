@@ -80,7 +80,7 @@ with job(snakemake) as log:
         following, refused = evolution.renew(bank, asked, write, rules)
     positions = [each.position for each in asked]
     encoder = encoders.load(settings.encoder)
-    known = store.EmbeddingStore(Path(settings.cache) / "embeddings", encoder.identity)
+    known = store.EmbeddingStore(Path(settings.cache) / "embeddings")
     with progress(f"{what}, embeddings", "texts") as report:
         embeddings[positions] = known.embed(
             [following.texts[position] for position in positions], encoder, report
