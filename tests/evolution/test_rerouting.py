@@ -43,6 +43,15 @@ def test_rerouting_is_routing_from_scratch_to_the_last_bit(case):
     assert np.array_equal(found.squared_distance, distance)
 
 
+def test_an_entry_that_stays_comes_before_an_equal_new_one_behind_it():
+    """Position 0 leaves; 1 stays and was never listed; 2 is new, and all are equally near."""
+    near, far = np.array([[1, 0]], np.float32), np.array([[0, 1]], np.float32)
+    before = np.concatenate([near, near, far])
+    after = np.concatenate([far, near, near])
+    found = reroute(routing.top_k(near, before, 1), near, after, np.array([0, 2]))
+    assert found.index.tolist() == [[1]]
+
+
 def test_entries_that_stay_are_searched_only_where_they_may_matter(monkeypatch):
     rng = seeds.generator(1, "rerouting")
     records, bank = unit(rng.standard_normal((300, 8))), unit(rng.standard_normal((80, 8)))
