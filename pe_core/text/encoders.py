@@ -7,11 +7,11 @@ much of the speed when cores are few or shared.
 
 import hashlib
 import json
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import httpx
 import numpy as np
 from numpy.typing import NDArray
 
@@ -35,9 +35,10 @@ _DEFAULTS: Mapping[str, Any] = {
     # 2,048 tokens keep a batch's activations within a core's cache for models of this size.
     "batch_tokens": 2048,
 }
+# The same weights for other frameworks, which many repositories hold too.
+_OTHER_FORMATS = ["*.onnx", "*.h5", "*.ot", "*.msgpack", "openvino/*"]
 # Texts tokenised at a time: bounds the memory that token lists take.
 _BLOCK = 16_384
-_OFFLINE_VALUES = {"1", "true", "yes", "on"}
 
 
 class Encoder:
@@ -84,17 +85,14 @@ class Encoder:
             texts have equal rows. Rows are normalised in float64 and then rounded.
 
         Raises:
-            InputError: an entry is not a string, or its vector is zero or not finite.
+            InputError: an entry is not a string or has no UTF-8 form, or its vector is zero or
+                not finite.
 
         Example:
             >>> load({"model": "all-MiniLM-L6-v2"}).encode([]).shape
             (0, 384)
         """
-        for position, text in enumerate(texts):
-            if not isinstance(text, str):
-                raise InputError(
-                    f"text {position}: a string is needed, found {type(text).__name__}"
-                )
+        check_texts(texts)
         first: dict[str, int] = {}
         row = np.fromiter((first.setdefault(t, len(first)) for t in texts), np.intp, len(texts))
         distinct = list(first)
@@ -137,6 +135,24 @@ class Encoder:
                 for module in self._head:
                     output = module(output)
                 yield members, output["sentence_embedding"].cpu().numpy()
+
+
+def check_texts(texts: Sequence[str]) -> None:
+    """Raise InputError for an entry that is not a string or has no UTF-8 form.
+
+    Example:
+        >>> check_texts(["one", None])
+        Traceback (most recent call last):
+        pe_core.errors.InputError: text 1: a string is needed, not NoneType
+    """
+    for position, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise InputError(f"text {position}: a string is needed, not {type(text).__name__}")
+        if not text.isascii():
+            try:
+                text.encode()
+            except UnicodeEncodeError as error:
+                raise InputError(f"text {position}: {error.reason} at {error.start}") from None
 
 
 def load(spec: Mapping[str, Any]) -> Encoder:
@@ -196,34 +212,42 @@ def _checked(spec: Mapping[str, Any]) -> dict[str, Any]:
 
 def _load_model(name: str) -> "SentenceTransformer":
     import transformers
+    from huggingface_hub import constants, snapshot_download
     from sentence_transformers import SentenceTransformer
 
-    if name in PACKAGED:
-        source = str(PACKAGED[name](packaged.cache_folder()))
-    elif Path(name).is_dir():
-        source = name
-        if not (Path(name) / "modules.json").is_file():
-            raise InputError(
-                f"{name}: not a sentence-transformers model, for it has no modules.json"
-            )
-    elif name.startswith((".", "/", "~")):
-        raise InputError(f"{name}: there is no such folder")
-    else:
-        source = name if "/" in name else f"sentence-transformers/{name}"
     # The workflow has its own progress display.
     transformers.utils.logging.disable_progress_bar()
+    if name in PACKAGED:
+        return SentenceTransformer(
+            str(PACKAGED[name](packaged.cache_folder())), device="cpu", local_files_only=True
+        )
+    if Path(name).is_dir():
+        try:
+            return SentenceTransformer(name, device="cpu", local_files_only=True)
+        except (OSError, ValueError) as error:
+            raise InputError(f"{name}: this folder holds no model: {_first_line(error)}") from error
+    if name.startswith((".", "/", "~")):
+        raise InputError(f"{name}: there is no such folder")
+    source = name if "/" in name else f"sentence-transformers/{name}"
     try:
-        return SentenceTransformer(source, device="cpu", local_files_only=_offline())
-    except (OSError, ValueError) as error:
-        where = "HF_HUB_OFFLINE is set" if _offline() else "the hub was asked"
+        # The local copy first: with one, no network is asked, and none that hangs is waited for.
+        return SentenceTransformer(source, device="cpu", local_files_only=True)
+    except (OSError, ValueError):
+        offline = constants.HF_HUB_OFFLINE
+    try:
+        folder = snapshot_download(source, ignore_patterns=_OTHER_FORMATS, local_files_only=offline)
+    except (OSError, ValueError, httpx.HTTPError) as error:
         raise InputError(
-            f"model = {name!r} cannot be loaded ({where}): {str(error).splitlines()[0]} "
-            f"Give a folder, a name on the Hugging Face hub, or one of {', '.join(PACKAGED)}"
+            f"model = {name!r}: there is no local copy, and "
+            f"{'HF_HUB_OFFLINE is set' if offline else 'the hub gave none'} "
+            f"({_first_line(error)}). Allowed are a folder, a name on the Hugging Face hub, "
+            f"or one of {', '.join(PACKAGED)}"
         ) from error
+    return SentenceTransformer(folder, device="cpu", local_files_only=True)
 
 
-def _offline() -> bool:
-    return os.environ.get("HF_HUB_OFFLINE", "").lower() in _OFFLINE_VALUES
+def _first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
 
 
 def _identity(model: "SentenceTransformer", dtype: str) -> str:

@@ -36,7 +36,7 @@ def convert(onnx_file: Path, folder: Path, pooling: str, max_seq_length: int) ->
         raise InputError(f"{onnx_file}: there is no such file")
     import torch
     from sentence_transformers import SentenceTransformer
-    from sentence_transformers.models import Normalize, Pooling, Transformer
+    from sentence_transformers.sentence_transformer.modules import Normalize, Pooling, Transformer
     from transformers import AutoTokenizer, BertConfig, BertModel
 
     config = BertConfig.from_pretrained(str(onnx_file.parent))
