@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pe_core import InputError, Mechanism
+from pe_core import InputError, Mechanism, accounting
 from pe_core.dpsgd import (
     gdp_epsilon,
     log_ratio,
@@ -173,3 +173,26 @@ def test_bad_input_is_refused():
         tail_rates([0.0, math.nan], mechanism(0.5, 1.0, 1))
     with pytest.raises(InputError, match="delta"):
         worst_case_epsilon(mechanism(0.5, 1.0, 1), 1.5)
+
+
+@pytest.mark.parametrize(
+    ("participation", "sigma", "steps"),
+    [(1.0, 1.0, 1), (1.0, 10.8, 100), (0.1, 1.0, 1), (0.25, 2.9, 1), (0.0625, 1.05, 1)],
+)
+def test_it_is_the_accountants_substitute_epsilon_where_the_sum_is_all_there_is(
+    participation, sigma, steps
+):
+    setting = mechanism(participation, sigma, steps)
+    certified = accounting.epsilon(setting, "substitute")
+    found = worst_case_epsilon(setting)
+    assert certified.low - 1e-9 <= found <= certified.high + 1e-9
+    assert found == pytest.approx(certified.estimate, abs=1e-3)
+
+
+def test_what_the_sum_hides_grows_as_the_share_shrinks():
+    hidden = []
+    for participation, sigma in ((0.25, 2.9), (0.0625, 1.05)):
+        setting = mechanism(participation, sigma, 20)
+        hidden.append(accounting.epsilon(setting, "substitute").low - worst_case_epsilon(setting))
+    assert 0.0 < hidden[0] < 0.01
+    assert 0.3 < hidden[1] < 0.5

@@ -17,6 +17,8 @@ from pe_core.errors import InputError
 
 # Relative step of the central difference: the cube root of float64's resolution.
 DIFFERENCE = 6e-6
+# Auxiliary inputs that the crafting starts from; the best result counts.
+STARTS = 8
 
 
 @dataclass(frozen=True)
@@ -78,8 +80,8 @@ def crafted(
 ) -> InputPair:
     """Return S3's pair: z and an optimised input x′ under z's own label.
 
-    L-BFGS lowers (1 + cosine) + (‖g_z′‖ / ‖g_z‖ − 1)² from the auxiliary input whose gradient under
-    that label opposes z's most; z itself would be a stationary point.
+    L-BFGS lowers (1 + cosine) + (‖g_z′‖ / ‖g_z‖ − 1)² from each of the eight auxiliary inputs whose
+    gradients under that label oppose z's most; z itself would be a stationary point.
 
     Args:
         reference: the auditor's model.
@@ -102,7 +104,7 @@ def crafted(
     weights = reference.weights
     same = np.repeat(labels, auxiliary.count)
     cosines, _ = similarity(weights, features, labels, auxiliary.features, same)
-    first = auxiliary.features[int(np.argmin(cosines))].astype(np.float64)
+    starts = auxiliary.features[np.argsort(cosines, kind="stable")[:STARTS]].astype(np.float64)
     (target,) = _gradients(weights, features, labels)
     length = _length(target)
 
@@ -116,8 +118,9 @@ def crafted(
         slope = [b / (norm * length) + along * a for a, b in zip(own, target)]
         return 1.0 + cosine + excess**2, _input_slope(weights, point, labels, slope)
 
-    found = optimize.minimize(loss, first, jac=True, method="L-BFGS-B").x
-    return _pair(reference, examples, canary, found, labels[0])
+    found = [optimize.minimize(loss, first, jac=True, method="L-BFGS-B") for first in starts]
+    best = min(found, key=lambda result: result.fun)
+    return _pair(reference, examples, canary, best.x, labels[0])
 
 
 def mislabelled(reference: Reference, examples: Examples, canary: int) -> InputPair:

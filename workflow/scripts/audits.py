@@ -43,9 +43,15 @@ def row_of(audit: dict[str, Any]) -> dict[str, Any]:
     return {
         **{name: audit[name] for name in GRID},
         "epsilon_lower": epsilon["lower"],
+        "epsilon_exact": epsilon["exact"],
+        "epsilon_exact_best": epsilon["exact_best"],
+        "epsilon_expected": epsilon["expected"],
+        "epsilon_ceiling": epsilon["ceiling"],
+        "epsilon_parametric": epsilon["parametric"],
         "canary": audit["canary"],
         "separation": audit["separation"],
         "norm_ratio": audit["norm_ratio"],
         "votes_on_inspected": audit["votes_on_inspected"] / audit["votes"],
         "epsilon_theory": epsilon["epsilon_theory"],
+        "epsilon_theory_tight": epsilon["epsilon_theory_estimate"],
     }

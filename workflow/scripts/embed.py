@@ -18,7 +18,7 @@ from progress import progress
 with job(snakemake) as log:
     texts = pl.read_parquet(checked(snakemake.input[0]), columns=["text"])["text"].to_list()
     encoder = encoders.load(snakemake.params.encoder)
-    known = store.EmbeddingStore(snakemake.params.cache, encoder.identity)
+    known = store.EmbeddingStore(Path(snakemake.params.cache))
     what = f"{snakemake.wildcards.dataset}: {snakemake.wildcards.texts} in {encoder.name}"
     with progress(what, "texts") as report:
         embeddings = known.embed(texts, encoder, report)

@@ -4,6 +4,8 @@ Output: records.parquet (user, record, cohort, label, group, text), rows ordered
 and record; public.parquet (label, text); records.json (counts of what was read and left out).
 """
 
+import polars as pl
+
 from artifacts import save_json, writing
 from job import job
 from pe_core.text import cohorts, datasets
@@ -22,8 +24,11 @@ with job(snakemake) as log:
     )
     with writing(snakemake.output.records) as path:
         records.write_parquet(path)
+    # Whoever is in no cohort is public too, unless a group ties them to someone who is.
+    outside = cohorts.outside(data.records, records).select("label", "text")
+    public = pl.concat([data.public.select("label", "text"), outside])
     with writing(snakemake.output.public) as path:
-        data.public.write_parquet(path)
+        public.write_parquet(path)
     users = records.group_by("cohort").agg(users="user", texts="text")
     counts = {
         row["cohort"]: {"users": len(set(row["users"])), "records": len(row["texts"])}

@@ -1,0 +1,256 @@
+# Requires: for data from embeddings, results/{dataset}/records.parquet and
+#           results/{dataset}/embeddings/{encoder}/records.npy
+# Makes:    results/dpsgd/{data}/records.npz                       training, auxiliary and test records
+#           results/dpsgd/{model}/canaries.npz, .json              reference model, pairs S2 to S5
+#           results/dpsgd/q-{share}/noise.json, account.json       σ for the budget; what the proofs allow
+#           results/dpsgd/worst_case/q-{share}/audit.json          S1
+#           results/dpsgd/{model}/{scenario}/q-{share}/audit.json  S2 to S5
+#           results/dpsgd/{model}/without/q-{share}/accuracy.json  accuracy without the canary
+#           results/tables/substitute_dpsgd.csv
+#           results/figures/substitute_dpsgd*.svg
+
+DPSGD = config["dpsgd"]
+DPSGD_DATA = {data["name"]: data for data in DPSGD["data"]}
+DPSGD_MODELS = {model["name"]: model for model in DPSGD["models"]}
+DPSGD_SCENARIOS = ["S2", "S3", "S4", "S5"]
+DPSGD_SHARES = {f"{q:g}": q for q in DPSGD["participation"]}
+# The mechanism but for σ and the clip, which differ by q and by model.
+DPSGD_MECHANISM = {key: DPSGD[key] for key in ("checkpoints", "delta", "epsilon")}
+
+for model in DPSGD_MODELS.values():
+    if model["data"] not in DPSGD_DATA:
+        raise WorkflowError(
+            f"dpsgd.models.{model['name']}.data = {model['data']}: "
+            f"allowed are {', '.join(DPSGD_DATA)}"
+        )
+for data in DPSGD_DATA.values():
+    for kind, known in (("dataset", DATASETS), ("encoder", ENCODERS)):
+        if data.get(kind, next(iter(known))) not in known:
+            raise WorkflowError(
+                f"dpsgd.data.{data['name']}.{kind} = {data[kind]}: allowed are {', '.join(known)}"
+            )
+
+
+def dpsgd_source(wildcards):
+    """The files that one entry of dpsgd.data is read from."""
+    data = DPSGD_DATA[wildcards.data]
+    if data["source"] == "file":
+        return [data["path"]]
+    if data["source"] == "digits":
+        return []
+    dataset = data.get("dataset", next(iter(DATASETS)))
+    encoder = data.get("encoder", next(iter(ENCODERS)))
+    return [
+        f"results/{dataset}/records.parquet",
+        f"results/{dataset}/embeddings/{encoder}/records.npy",
+    ]
+
+
+def dpsgd_records(wildcards):
+    return f"results/dpsgd/{DPSGD_MODELS[wildcards.model]['data']}/records.npz"
+
+
+wildcard_constraints:
+    data="|".join(map(re.escape, DPSGD_DATA)),
+    model="|".join(map(re.escape, DPSGD_MODELS)),
+    scenario="|".join(DPSGD_SCENARIOS),
+    share="|".join(map(re.escape, DPSGD_SHARES)),
+
+
+# Many processes that fill Numba's cache at once may disturb each other: this one fills it first.
+rule dpsgd_kernels:
+    output:
+        "results/dpsgd/kernels.json",
+    log:
+        "logs/dpsgd/kernels.log",
+    conda:
+        "../../envs/environment.yaml"
+    params:
+        code=code("dpsgd_kernels"),
+    script:
+        "../scripts/dpsgd_kernels.py"
+
+
+rule dpsgd_records:
+    input:
+        dpsgd_source,
+    output:
+        records="results/dpsgd/{data}/records.npz",
+        notes="results/dpsgd/{data}/records.json",
+    log:
+        "logs/dpsgd/{data}/records.log",
+    conda:
+        "../../envs/environment.yaml"
+    params:
+        data=lambda w: DPSGD_DATA[w.data],
+        seed=config["seed"],
+        code=code("dpsgd_records"),
+    script:
+        "../scripts/dpsgd_records.py"
+
+
+rule dpsgd_canaries:
+    input:
+        records=dpsgd_records,
+        kernels="results/dpsgd/kernels.json",
+    output:
+        canaries="results/dpsgd/{model}/canaries.npz",
+        notes="results/dpsgd/{model}/canaries.json",
+    log:
+        "logs/dpsgd/{model}/canaries.log",
+    conda:
+        "../../envs/environment.yaml"
+    params:
+        model=lambda w: DPSGD_MODELS[w.model],
+        canary=DPSGD["canary"],
+        seed=config["seed"],
+        code=code("dpsgd_canaries"),
+    script:
+        "../scripts/dpsgd_canaries.py"
+
+
+rule dpsgd_noise:
+    output:
+        "results/dpsgd/q-{share}/noise.json",
+    log:
+        "logs/dpsgd/q-{share}/noise.log",
+    conda:
+        "../../envs/environment.yaml"
+    params:
+        participation=lambda w: DPSGD_SHARES[w.share],
+        mechanism=DPSGD_MECHANISM,
+        code=code("dpsgd_noise"),
+    script:
+        "../scripts/dpsgd_noise.py"
+
+
+rule dpsgd_account:
+    input:
+        "results/dpsgd/q-{share}/noise.json",
+    output:
+        "results/dpsgd/q-{share}/account.json",
+    log:
+        "logs/dpsgd/q-{share}/account.log",
+    conda:
+        "../../envs/environment.yaml"
+    params:
+        mechanism=DPSGD_MECHANISM,
+        code=code("dpsgd_account"),
+    script:
+        "../scripts/dpsgd_account.py"
+
+
+rule dpsgd_worst_case:
+    input:
+        noise="results/dpsgd/q-{share}/noise.json",
+        kernels="results/dpsgd/kernels.json",
+    output:
+        "results/dpsgd/worst_case/q-{share}/audit.json",
+    log:
+        "logs/dpsgd/worst_case/q-{share}/audit.log",
+    conda:
+        "../../envs/environment.yaml"
+    params:
+        mechanism=DPSGD_MECHANISM,
+        runs=DPSGD["worst_case_runs"],
+        alpha=DPSGD["alpha"],
+        seed=config["seed"],
+        code=code("dpsgd_worst_case"),
+    script:
+        "../scripts/dpsgd_worst_case.py"
+
+
+rule dpsgd_game:
+    input:
+        records=dpsgd_records,
+        canaries="results/dpsgd/{model}/canaries.npz",
+        notes="results/dpsgd/{model}/canaries.json",
+        noise="results/dpsgd/q-{share}/noise.json",
+    output:
+        "results/dpsgd/{model}/{scenario}/q-{share}/audit.json",
+    log:
+        "logs/dpsgd/{model}/{scenario}/q-{share}/audit.log",
+    conda:
+        "../../envs/environment.yaml"
+    params:
+        model=lambda w: DPSGD_MODELS[w.model],
+        mechanism=DPSGD_MECHANISM,
+        canary=DPSGD["canary"],
+        runs=DPSGD["runs"],
+        alpha=DPSGD["alpha"],
+        seed=config["seed"],
+        code=code("dpsgd_game"),
+    script:
+        "../scripts/dpsgd_game.py"
+
+
+rule dpsgd_without:
+    input:
+        records=dpsgd_records,
+        canaries="results/dpsgd/{model}/canaries.npz",
+        noise="results/dpsgd/q-{share}/noise.json",
+    output:
+        "results/dpsgd/{model}/without/q-{share}/accuracy.json",
+    log:
+        "logs/dpsgd/{model}/without/q-{share}/accuracy.log",
+    conda:
+        "../../envs/environment.yaml"
+    params:
+        model=lambda w: DPSGD_MODELS[w.model],
+        mechanism=DPSGD_MECHANISM,
+        canary=DPSGD["canary"],
+        runs=DPSGD["runs"],
+        seed=config["seed"],
+        code=code("dpsgd_without"),
+    script:
+        "../scripts/dpsgd_without.py"
+
+
+rule dpsgd_table:
+    input:
+        audits=[
+            *expand(
+                "results/dpsgd/worst_case/q-{share}/audit.json", share=DPSGD_SHARES
+            ),
+            *expand(
+                "results/dpsgd/{model}/{scenario}/q-{share}/audit.json",
+                model=DPSGD_MODELS,
+                scenario=DPSGD_SCENARIOS,
+                share=DPSGD_SHARES,
+            ),
+        ],
+        accounts=expand("results/dpsgd/q-{share}/account.json", share=DPSGD_SHARES),
+        without=expand(
+            "results/dpsgd/{model}/without/q-{share}/accuracy.json",
+            model=DPSGD_MODELS,
+            share=DPSGD_SHARES,
+        ),
+    output:
+        "results/tables/substitute_dpsgd.csv",
+    log:
+        "logs/dpsgd/table.log",
+    conda:
+        "../../envs/environment.yaml"
+    params:
+        code=code("dpsgd_table"),
+    script:
+        "../scripts/dpsgd_table.py"
+
+
+rule dpsgd_figures:
+    input:
+        table="results/tables/substitute_dpsgd.csv",
+        accounts=expand("results/dpsgd/q-{share}/account.json", share=DPSGD_SHARES),
+    output:
+        audits="results/figures/substitute_dpsgd.svg",
+        worst_case="results/figures/substitute_dpsgd_worst_case.svg",
+        gdp="results/figures/substitute_dpsgd_gdp.svg",
+        accuracy="results/figures/substitute_dpsgd_accuracy.svg",
+    log:
+        "logs/dpsgd/figures.log",
+    conda:
+        "../../envs/environment.yaml"
+    params:
+        code=code("dpsgd_figures"),
+    script:
+        "../scripts/dpsgd_figures.py"
