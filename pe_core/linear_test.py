@@ -8,7 +8,7 @@ import numpy.typing as npt
 from pe_core.bounds import branch, check_delta
 from pe_core.errors import AccuracyError, InputError
 from pe_core.inversion import UNIT
-from pe_core.noisy_sum import Extended, NoisySum
+from pe_core.noisy_sum import EXTENDED_UNIT, Extended, NoisySum
 
 Floats = npt.NDArray[np.float64]
 
@@ -68,7 +68,7 @@ class LinearTest:
                 "noise of the score = 0: exact rates need noise above 0; without it the release "
                 "tells who took part (ε is infinite)"
             )
-        point_error = shift_error * abs(canary_shift)
+        point_error = (shift_error + EXTENDED_UNIT) * abs(canary_shift)
         self.sum = (
             None
             if constant
