@@ -15,14 +15,14 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import sys
 from concurrent.futures import ProcessPoolExecutor
-from functools import partial
+from functools import lru_cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pe_core import Mechanism
 from pe_core.background import estimate
-from pe_core.bounds import branch, clopper_pearson, ends, epsilon_lower
+from pe_core.bounds import Ends, branch, clopper_pearson, ends, epsilon_lower
 from pe_core.exact import error_rates
 from pe_core.score import LinearScore
 from pe_core.seeds import generator, sequence
@@ -77,23 +77,25 @@ def null_audit(index: int, trials: int) -> tuple[float, list[bool], float, float
     return epsilon, missed, rate, trials * min(rate, rest)
 
 
+@lru_cache(maxsize=2)
+def all_ends(trials: int, tail: float) -> Ends:
+    """The ends of every count."""
+    return ends(np.arange(trials + 1.0), float(trials), tail)
+
+
 def wrong_way(index: int, trials: int, tail: float) -> bool:
     """Whether the bound is positive under the null if its threshold maximises it on its own trials.
 
-    Scores are standard normal under both hypotheses; thresholds are tried at every rank of the
-    pooled scores up to 400 from either end and at 400 more in between.
+    Scores are standard normal under both hypotheses, and every score is tried as the threshold.
     """
     rng = generator(1, "wrong way", index)
     present, absent = np.sort(rng.standard_normal(trials)), np.sort(rng.standard_normal(trials))
-    pooled = np.sort(np.concatenate([present, absent]))
-    last = pooled.size - 1
-    between = np.linspace(400, last - 400, 400).astype(np.int64)
-    ranks = np.unique(np.concatenate([np.arange(400), between, last - np.arange(400)]))
-    true = trials - np.searchsorted(present, pooled[ranks], side="right").astype(np.float64)
-    false = trials - np.searchsorted(absent, pooled[ranks], side="right").astype(np.float64)
-    n = float(trials)
-    above = branch(ends(true, n, tail).lower, ends(false, n, tail).upper, MECHANISM.delta)
-    below = branch(ends(n - false, n, tail).lower, ends(n - true, n, tail).upper, MECHANISM.delta)
+    pooled = np.concatenate([present, absent])
+    true = trials - np.searchsorted(present, pooled, side="right")
+    false = trials - np.searchsorted(absent, pooled, side="right")
+    lower, upper = all_ends(trials, tail)
+    above = branch(lower[true], upper[false], MECHANISM.delta)
+    below = branch(lower[trials - false], upper[trials - true], MECHANISM.delta)
     return bool(np.maximum(above, below).max() > 0.0)
 
 

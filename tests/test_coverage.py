@@ -51,6 +51,8 @@ def test_ends_miss_nearly_as_often_as_they_may() -> None:
 
 def test_a_threshold_chosen_on_its_own_trials_is_caught() -> None:
     """One canary at γ = 0.05: positive in about a third of runs, many times what γ suggests."""
-    runs = 80
-    positive = sum(benchmark.wrong_way(index, 2_000, 0.05) for index in range(runs))
+    runs = 150
+    positive = sum(benchmark.wrong_way(index, 20_000, 0.05) for index in range(runs))
     assert clopper_pearson(positive, runs, RARELY).lower > 0.05
+    lower, upper = clopper_pearson(positive, runs, 0.001)
+    assert lower < 1.0 / 3.0 < upper
