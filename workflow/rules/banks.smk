@@ -44,11 +44,11 @@ rule paraphrases:
     params:
         generator=config["generator"],
         prompts=lambda w: DATASETS[w.dataset]["prompts"],
-        encoder=config["encoders"][0],
+        encoder=list(ENCODERS.values())[0],
         canaries=lambda w: family_canaries(w.dataset, "paraphrase"),
         size=config["pool"]["size"],
         seed=config["seed"],
-        cache="results/cache",
+        cache="results/cache/responses",
         code=code("paraphrases"),
     script:
         "../scripts/paraphrases.py"

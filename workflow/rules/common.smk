@@ -19,7 +19,12 @@ if FAULTS:
     raise WorkflowError("The configuration cannot be used:\n  " + "\n  ".join(FAULTS))
 
 DATASETS = {dataset["name"]: dataset for dataset in config["datasets"]}
-ENCODERS = {encoder["name"]: encoder for encoder in config["encoders"]}
+# An encoder without a model is called by its name.
+ENCODERS = {
+    encoder["name"]: {"model": encoder["name"], **encoder} for encoder in config["encoders"]
+}
+for encoder in ENCODERS.values():
+    del encoder["name"]
 ATTACKS = config["attacks"]
 BANKS = config["banks"]
 FAMILIES = sorted(
