@@ -68,10 +68,14 @@ def test_no_texts_have_no_rows(tmp_path):
 
 
 def test_encoders_do_not_share_rows(tmp_path):
-    first, second = Counting("one"), Counting("two", dimension=9)
-    for encoder in (first, second):
-        assert_right(EmbeddingStore(tmp_path).embed(texts(4), encoder), encoder, texts(4))
-    assert len(second.encoded) == 4
+    known = EmbeddingStore(tmp_path)
+    for encoder in (Counting("one"), Counting("two"), Counting("three", dimension=9)):
+        for _ in range(2):
+            assert_right(known.embed(texts(4), encoder), encoder, texts(4))
+        assert len(encoder.encoded) == 4
+    again = Counting("one")
+    assert_right(known.embed(texts(4), again), again, texts(4))
+    assert not again.encoded
 
 
 def test_a_killed_run_keeps_its_finished_shards(tmp_path, monkeypatch):
