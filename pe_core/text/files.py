@@ -141,9 +141,9 @@ def _read(path: Path, columns: Sequence[str]) -> pl.DataFrame:
         )
     if table["text"].dtype != pl.String:
         raise InputError(f"{path}: column text holds {table['text'].dtype}, not strings")
-    empty = table["text"].fill_null("").str.strip_chars() == ""
-    if empty.any():
-        raise InputError(f"{path}, row {empty.arg_max() + 1}: the text is empty")
+    empty = (table["text"].fill_null("").str.strip_chars() == "").arg_true()
+    if len(empty):
+        raise InputError(f"{path}, row {empty[0] + 1}: the text is empty")
     return table
 
 

@@ -21,7 +21,8 @@ if FAULTS:
 DATASETS = {dataset["name"]: dataset for dataset in config["datasets"]}
 # An encoder without a model is called by its name.
 ENCODERS = {
-    encoder["name"]: {"model": encoder["name"], **encoder} for encoder in config["encoders"]
+    encoder["name"]: {"model": encoder["name"], **encoder}
+    for encoder in config["encoders"]
 }
 for encoder in ENCODERS.values():
     del encoder["name"]
