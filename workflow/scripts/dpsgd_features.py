@@ -116,9 +116,7 @@ def _arrays(path: str) -> Features:
             "records × features and one label a record are needed"
         )
     if labels.dtype.kind not in "iu":
-        raise InputError(
-            f"{path}: labels of type {labels.dtype}; whole numbers or texts are needed"
-        )
+        raise InputError(f"{path}: labels of type {labels.dtype}; whole numbers are needed")
     return _classes(values.astype(np.float32), labels.astype(str).tolist(), path)
 
 
