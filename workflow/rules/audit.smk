@@ -4,10 +4,10 @@
 
 rule audit:
     input:
-        contributions=CELL + "/contributions.npz",
+        contributions=f"{CELL}/contributions.npz",
         accounting="results/accounting.json",
     output:
-        CELL + "/audit.json",
+        f"{CELL}/audit.json",
     log:
         "logs/{dataset}/{bank}/{encoder}/{attack}/audit-{canary}.log",
     conda:

@@ -94,3 +94,9 @@ def cells(pattern, banks=BANKS, encoders=tuple(ENCODERS), attacks=ATTACKS):
 
 
 CELL = "results/{dataset}/{bank}/{encoder}/{attack}/canary-{canary}"
+
+
+def of_pool(wildcards, pattern):
+    """The file of the pool that an attack selects from; `ordinary` and `exact` need none."""
+    family = wildcards.attack.split("-")[0]
+    return pattern.format(family=family) if family in ("paraphrase", "nonce") else []

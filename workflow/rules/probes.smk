@@ -5,23 +5,6 @@
 # all others keep their contributions when q or σ change.
 
 
-def probe_embeddings(wildcards):
-    """The pool that an attack selects from; `ordinary` and `exact` need none."""
-    family = wildcards.attack.split("-")[0]
-    if family not in ("paraphrase", "nonce"):
-        return []
-    return f"results/{{dataset}}/embeddings/{{encoder}}/pool-{family}.npy".format(
-        **wildcards
-    )
-
-
-def pool(wildcards):
-    family = wildcards.attack.split("-")[0]
-    if family not in ("paraphrase", "nonce"):
-        return []
-    return f"results/{wildcards.dataset}/pools/{family}.parquet"
-
-
 rule probes:
     input:
         records="results/{dataset}/records.parquet",
@@ -34,11 +17,13 @@ rule probes:
             lambda w: w.attack.startswith("nonce"),
             then="results/{dataset}/embeddings/{encoder}/nonces.npy",
         ),
-        pool=pool,
-        pool_embeddings=probe_embeddings,
+        pool=lambda w: of_pool(w, f"results/{w.dataset}/pools/{{family}}.parquet"),
+        pool_embeddings=lambda w: of_pool(
+            w, f"results/{w.dataset}/embeddings/{w.encoder}/pool-{{family}}.npy"
+        ),
         routes="results/{dataset}/{bank}/{encoder}/routes.npz",
     output:
-        CELL + "/contributions.npz",
+        f"{CELL}/contributions.npz",
     log:
         "logs/{dataset}/{bank}/{encoder}/{attack}/probes-{canary}.log",
     conda:

@@ -5,7 +5,7 @@
 #           results/tables/canaries.csv  every canary's own values
 # One row is the largest bound of an attack's canaries, as in the paper's tables of the same number.
 
-AUDIT = CELL + "/audit.json"
+AUDIT = f"{CELL}/audit.json"
 FIRST = {"banks": BANKS[:1], "encoders": tuple(ENCODERS)[:1]}
 TABLES = {
     "table2": cells(AUDIT, **FIRST),
