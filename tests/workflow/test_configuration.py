@@ -32,6 +32,17 @@ def test_defaults_are_filled_in_at_every_level_and_only_where_absent():
     assert config["evaluation"]["alpha"] == 0.05
 
 
+@pytest.mark.parametrize("key", ["evolution", "dpsgd"])
+def test_defaults_of_parts_in_files_of_their_own_are_filled_in(key):
+    config = copy.deepcopy(DEFAULT)
+    config.pop(key, None)
+    assert check(config) == []
+    part = yaml.safe_load((SCHEMA.parent / f"{key}.schema.yaml").read_text())
+    defaults = {name for name, rule in part["properties"].items() if "default" in rule}
+    assert defaults
+    assert defaults <= config[key].keys()
+
+
 def test_filling_in_does_not_change_the_schema_for_the_next_configuration():
     first, second = copy.deepcopy(DEFAULT), copy.deepcopy(DEFAULT)
     for config in (first, second):

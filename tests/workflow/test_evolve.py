@@ -14,9 +14,10 @@ import polars as pl
 import pytest
 
 import artifacts
+import evolve_audits
 import generator
 import population
-from pe_core import contribution, evolution, routing, seeds
+from pe_core import InputError, contribution, evolution, routing, seeds
 from pe_core.text import acceptance, encoders, successors
 from pe_core.text.client import Response
 
@@ -330,6 +331,47 @@ def scripted():
             acceptance.Public(["known to everybody"]),
             {},
         )
+
+
+def audited(folder, rounds):
+    proof = {
+        f"epsilon_theory{end}": 1.0 + 0.01 * len(end) for end in ("", "_low", "_estimate", "_high")
+    }
+    prefixes = [{"releases": t, **proof} for t in range(1, rounds + 1)]
+    artifacts.save_json(folder / "accounting.json", {"prefixes": prefixes})
+    run(
+        "evolve_audit",
+        folder,
+        {
+            "votes": [str(folder / "audited" / f"votes-{t}.npz") for t in range(1, rounds + 1)],
+            "accounting": folder / "accounting.json",
+        },
+        {"audit": folder / f"audit-{rounds}.json"},
+        {
+            "mechanism": MECHANISM,
+            "evaluation": {"trials": 20000, "alpha": 0.05, "shrinkage": 0.1, "ridge": 1e-9},
+            "probed": ("nonce", 0),
+            "canaries": 1,
+            "seed": 1,
+        },
+        run="audited",
+    )
+    return evolve_audits.load_audit(folder / f"audit-{rounds}.json")
+
+
+def test_the_audit_of_several_rounds_begins_with_that_of_one(folder, models):
+    start(folder, "audited")
+    for t in (1, 2):
+        release(folder, "audited", t)
+        evolve(folder, "audited", t)
+    once, twice = audited(folder, 1), audited(folder, 2)
+    assert twice["prefixes"][0] == once["prefixes"][0]
+    assert twice["rounds"][0] == once["rounds"][0]
+    first, second = (each["epsilon"]["exact_best"] for each in twice["prefixes"])
+    assert 0.0 < first < second
+    broken = {**once, "prefixes": []}
+    with pytest.raises(InputError, match=r"x\.json: \$\.prefixes"):
+        evolve_audits.save_audit(str(folder / "x.json"), broken)
 
 
 def test_a_bank_that_is_too_small_is_named(folder, capsys):

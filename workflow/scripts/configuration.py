@@ -42,8 +42,10 @@ def validate(config: dict[str, Any], schema_file: Path) -> list[str]:
     """
 
     def retrieve(uri: str) -> Resource:
-        # A part says no dialect of its own, which would make the library forget about defaults.
-        return DRAFT202012.create_resource(yaml.safe_load((schema_file.parent / uri).read_text()))
+        part = yaml.safe_load((schema_file.parent / uri).read_text())
+        # For a part that names its dialect the library takes its own class, without the defaults.
+        part.pop("$schema", None)
+        return DRAFT202012.create_resource(part)
 
     schema = yaml.safe_load(schema_file.read_text())
     # mypy knows only the static class; the extended one takes the same arguments.

@@ -7,6 +7,7 @@ releases up to it; runs without an audit have none. MAUVE is on encoder features
 import polars as pl
 
 from artifacts import load_json, writing
+from evolve_audits import load_audit
 from job import job
 
 EPSILONS = {
@@ -22,7 +23,7 @@ NAMES = ("dataset", "bank", "encoder", "transcript")
 with job(snakemake):
     audited = {}
     for path in snakemake.input.audits:
-        audit = load_json(path)
+        audit = load_audit(path)
         run = f"{audit['attack']}-canary-{audit['canary']}"
         audited[(*(audit[name] for name in NAMES), run)] = audit
     rows = []

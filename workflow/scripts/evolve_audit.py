@@ -10,7 +10,8 @@ import numpy as np
 from scipy import sparse
 
 import population
-from artifacts import load_arrays, load_json, save_json
+from artifacts import load_arrays, load_json
+from evolve_audits import save_audit
 from job import job
 from pe_core import background, seeds
 from pe_core.evolution.prefixes import RoundTest, audit
@@ -56,7 +57,7 @@ with job(snakemake) as log:
     tail = evaluation["alpha"] / (4 * snakemake.params.canaries)
     streams = [stream(t) for t in range(1, len(tests) + 1)]
     found = audit(tests, mechanism, evaluation["trials"], tail, streams)
-    save_json(
+    save_audit(
         snakemake.output[0],
         {
             "dataset": where.dataset,
