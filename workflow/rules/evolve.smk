@@ -13,113 +13,7 @@
 # The job that speaks to the generator reads public files only. One round starts from the files of
 # the one before, so what a kill interrupts is one round of one run.
 
-EVOLUTION = "results/{dataset}/{bank}/{encoder}/evolution"
-RUN = EVOLUTION + "/transcript-{transcript}/{run}"
-ROUND = RUN + "/round-{round}"
-PLAN = {
-    "size": config["bank"]["size"],
-    "probes": config["bank"]["probes"],
-    **config["evolution"],
-}
-ROUNDS = range(1, PLAN["rounds"] + 1)
-
-
-wildcard_constraints:
-    run=f"unaudited|noiseless|({'|'.join(map(re.escape, ATTACKS))})-canary-[0-9]+",
-    round="[1-9][0-9]*",
-    transcript="[0-9]+",
-
-
-def evolution_mechanism(noiseless=False):
-    """The mechanism of one release."""
-    noise = 0.0 if noiseless else PLAN["noise_multiplier"]
-    return {
-        **config["mechanism"],
-        "participation": PLAN["participation"],
-        "noise_multiplier": noise,
-    }
-
-
-def probed(run):
-    """The attack and the canary of an audited run, None of the others."""
-    attack, found, canary = run.partition("-canary-")
-    return (attack, int(canary)) if found else None
-
-
-def audited_runs(dataset):
-    absent = [attack for attack in PLAN["attacks"] if attack not in ATTACKS]
-    if absent:
-        raise WorkflowError(
-            f"evolution.attacks: {absent[0]} is not among attacks ({', '.join(ATTACKS)})"
-        )
-    runs = []
-    for attack in PLAN["attacks"]:
-        chosen = canaries(dataset, attack)
-        if PLAN["canaries"] > len(chosen):
-            raise WorkflowError(
-                f"evolution.canaries = {PLAN['canaries']}: canaries.count = {len(chosen)} are there"
-            )
-        runs += [f"{attack}-canary-{canary}" for canary in chosen[: PLAN["canaries"]]]
-    return runs
-
-
-def planned(audited=False):
-    """The wildcards of every run of the plan, on the first encoder."""
-    if PLAN["bank"] not in BANKS:
-        raise WorkflowError(
-            f"evolution.bank = {PLAN['bank']}: it is not among banks ({', '.join(BANKS)})"
-        )
-    others = [] if audited else ["unaudited", "noiseless"]
-    return [
-        {
-            "dataset": dataset,
-            "bank": PLAN["bank"],
-            "encoder": list(ENCODERS)[0],
-            "transcript": transcript,
-            "run": run,
-        }
-        for dataset in DATASETS
-        for transcript in range(PLAN["transcripts"])
-        for run in [*audited_runs(dataset), *others]
-    ]
-
-
-def runs(pattern, audited=False):
-    """One path for every run."""
-    return [pattern.format(**run) for run in planned(audited)]
-
-
-def releases():
-    """The wildcards of every round of every run."""
-    return [{**run, "round": t} for run in planned() for t in ROUNDS]
-
-
-def each_round(pattern, first=1):
-    """One path for every round, the other wildcards left open."""
-    return [pattern.replace("{round}", str(t)) for t in range(first, ROUNDS.stop)]
-
-
-def of_run(pattern, *families):
-    """An input of audited runs only, and of these only where the probes are of a family."""
-
-    def path(wildcards):
-        if probed(wildcards.run) is None:
-            return []
-        attack, canary = probed(wildcards.run)
-        family = attack.split("-")[0]
-        if families and family not in families:
-            return []
-        names = {"attack": attack, "canary": canary, "family": family}
-        return pattern.format(**wildcards, **names)
-
-    return path
-
-
-def before(name, wildcards):
-    """A file of the bank that is published in this round."""
-    earlier = int(wildcards["round"]) - 1
-    folder = f"{RUN}/round-{earlier}" if earlier else f"{EVOLUTION}/start/{{run}}"
-    return f"{folder}/{name}".format(**wildcards)
+include: "evolve_plan.smk"
 
 
 rule evolve_bank:
@@ -127,8 +21,8 @@ rule evolve_bank:
         bank="results/{dataset}/banks/{bank}.parquet",
         embeddings="results/{dataset}/embeddings/{encoder}/bank-{bank}.npy",
     output:
-        bank=EVOLUTION + "/bank.parquet",
-        embeddings=EVOLUTION + "/bank.npy",
+        bank=f"{EVOLUTION}/bank.parquet",
+        embeddings=f"{EVOLUTION}/bank.npy",
     log:
         "logs/{dataset}/{bank}/{encoder}/evolution/bank.log",
     conda:
@@ -143,9 +37,9 @@ rule evolve_bank:
 
 use rule route as evolve_route with:
     input:
-        **{**dict(rules.route.input.items()), "bank": EVOLUTION + "/bank.npy"},
+        **{**dict(rules.route.input.items()), "bank": f"{EVOLUTION}/bank.npy"},
     output:
-        EVOLUTION + "/routes.npz",
+        f"{EVOLUTION}/routes.npz",
     log:
         "logs/{dataset}/{bank}/{encoder}/evolution/route.log",
     params:
@@ -154,9 +48,9 @@ use rule route as evolve_route with:
 
 use rule probes as evolve_probes with:
     input:
-        **{**dict(rules.probes.input.items()), "routes": EVOLUTION + "/routes.npz"},
+        **{**dict(rules.probes.input.items()), "routes": f"{EVOLUTION}/routes.npz"},
     output:
-        EVOLUTION + "/{attack}/canary-{canary}/contributions.npz",
+        f"{EVOLUTION}/{{attack}}/canary-{{canary}}/contributions.npz",
     log:
         "logs/{dataset}/{bank}/{encoder}/evolution/{attack}/probes-{canary}.log",
     params:
@@ -174,10 +68,10 @@ use rule probes as evolve_probes with:
 
 rule evolve_start:
     input:
-        bank=EVOLUTION + "/bank.parquet",
-        embeddings=EVOLUTION + "/bank.npy",
-        routes=EVOLUTION + "/routes.npz",
-        chosen=of_run(EVOLUTION + "/{attack}/canary-{canary}/contributions.npz"),
+        bank=f"{EVOLUTION}/bank.parquet",
+        embeddings=f"{EVOLUTION}/bank.npy",
+        routes=f"{EVOLUTION}/routes.npz",
+        chosen=of_run(f"{EVOLUTION}/{{attack}}/canary-{{canary}}/contributions.npz"),
         records=of_run("results/{dataset}/records.parquet", "exact"),
         record_embeddings=of_run(
             "results/{dataset}/embeddings/{encoder}/records.npy", "exact"
@@ -189,8 +83,8 @@ rule evolve_start:
             "nonce",
         ),
     output:
-        bank=EVOLUTION + "/start/{run}/bank.parquet",
-        embeddings=EVOLUTION + "/start/{run}/bank.npy",
+        bank=f"{EVOLUTION}/start/{{run}}/bank.parquet",
+        embeddings=f"{EVOLUTION}/start/{{run}}/bank.npy",
     log:
         "logs/{dataset}/{bank}/{encoder}/evolution/{run}/start.log",
     conda:
@@ -219,9 +113,9 @@ rule evolve_release:
             else before("routes.npz", w)
         ),
     output:
-        routes=ROUND + "/routes.npz",
-        votes=ROUND + "/votes.npz",
-        release=ROUND + "/release.npz",
+        routes=f"{ROUND}/routes.npz",
+        votes=f"{ROUND}/votes.npz",
+        release=f"{ROUND}/release.npz",
     log:
         "logs/{dataset}/{bank}/{encoder}/evolution/{transcript}/{run}/release-{round}.log",
     conda:
@@ -241,12 +135,12 @@ rule evolve_round:
     input:
         bank=lambda w: before("bank.parquet", w),
         embeddings=lambda w: before("bank.npy", w),
-        release=ROUND + "/release.npz",
+        release=f"{ROUND}/release.npz",
         public="results/{dataset}/public.parquet",
     output:
-        bank=ROUND + "/bank.parquet",
-        embeddings=ROUND + "/bank.npy",
-        notes=ROUND + "/round.json",
+        bank=f"{ROUND}/bank.parquet",
+        embeddings=f"{ROUND}/bank.npy",
+        notes=f"{ROUND}/round.json",
     log:
         "logs/{dataset}/{bank}/{encoder}/evolution/{transcript}/{run}/round-{round}.log",
     conda:
@@ -296,10 +190,10 @@ rule evolve_account:
 
 rule evolve_audit:
     input:
-        votes=each_round(ROUND + "/votes.npz"),
+        votes=each_round(f"{ROUND}/votes.npz"),
         accounting="results/accounting-evolution.json",
     output:
-        RUN + "/audit.json",
+        f"{RUN}/audit.json",
     log:
         "logs/{dataset}/{bank}/{encoder}/evolution/{transcript}/{run}/audit.log",
     conda:
@@ -320,14 +214,14 @@ rule evolve_utility:
     input:
         records="results/{dataset}/records.parquet",
         record_embeddings="results/{dataset}/embeddings/{encoder}/records.npy",
-        reserved=EVOLUTION + "/routes.npz",
-        banks=[EVOLUTION + "/start/{run}/bank.parquet"]
-        + each_round(ROUND + "/bank.parquet"),
-        embeddings=[EVOLUTION + "/start/{run}/bank.npy"]
-        + each_round(ROUND + "/bank.npy"),
-        votes=each_round(ROUND + "/votes.npz"),
+        reserved=f"{EVOLUTION}/routes.npz",
+        banks=[f"{EVOLUTION}/start/{{run}}/bank.parquet"]
+        + each_round(f"{ROUND}/bank.parquet"),
+        embeddings=[f"{EVOLUTION}/start/{{run}}/bank.npy"]
+        + each_round(f"{ROUND}/bank.npy"),
+        votes=each_round(f"{ROUND}/votes.npz"),
     output:
-        RUN + "/utility.json",
+        f"{RUN}/utility.json",
     log:
         "logs/{dataset}/{bank}/{encoder}/evolution/{transcript}/{run}/utility.log",
     conda:
@@ -343,8 +237,8 @@ rule evolve_utility:
 
 rule evolution:
     input:
-        audits=lambda w: runs(RUN + "/audit.json", audited=True),
-        utilities=lambda w: runs(RUN + "/utility.json"),
+        audits=lambda w: runs(f"{RUN}/audit.json", audited=True),
+        utilities=lambda w: runs(f"{RUN}/utility.json"),
     output:
         "results/tables/evolution.csv",
     log:
