@@ -13,6 +13,7 @@
 # The job that speaks to the generator reads public files only. One round starts from the files of
 # the one before, so what a kill interrupts is one round of one run.
 
+
 include: "evolve_plan.smk"
 
 
