@@ -65,7 +65,22 @@ def run(
         One `Round` after another, as each ends.
 
     Raises:
-        InputError: as the functions above, and as `routing.top_k`.
+        InputError: as `publish`, `select`, `requests`, `renew`, `reroute` and `routing.top_k`.
+
+    Example:
+        >>> rows = np.eye(3, dtype=np.float32)
+        >>> mechanism = Mechanism(2, 1.0, 0.0, 1.0, 1e-5, votes=1, releases=2)
+        >>> rounds = run(
+        ...     Bank(("0", "1", "2"), ("x",) * 3),
+        ...     Voters(rows[[1, 1]], np.array([0, 1]), 2),
+        ...     mechanism,
+        ...     Rules(keep=0.3),
+        ...     lambda asked: [f"{each.position} like {each.high[0]}" for each in asked],
+        ...     lambda texts: rows[[int(text[0]) for text in texts]],
+        ...     lambda purpose, t: np.random.default_rng(t),
+        ... )
+        >>> [each.bank.texts for each in rounds]
+        [('0 like 1', '1', '2 like 1'), ('0 like 1', '1', '2 like 1')]
     """
     rules.survivors(bank)
     vectors = encode(bank.texts)

@@ -57,7 +57,7 @@ def planned(audited=False):
         raise WorkflowError(
             f"evolution.bank = {PLAN['bank']}: it is not among banks ({', '.join(BANKS)})"
         )
-    others = [] if audited else ["unaudited", "noiseless"]
+    others = [] if audited else PLAN["references"]
     return [
         {
             "dataset": dataset,

@@ -32,8 +32,13 @@ EPSILONS = {
 
 def usefulness(axes: Axes, table: pl.DataFrame) -> None:
     for kind, (label, colour, marker, line) in RUNS.items():
-        rows = table.filter(kind=kind).group_by("round", maintain_order=True)
-        drawn = rows.agg(pl.mean("mauve"), pl.min("mauve_low"), pl.max("mauve_high")).sort("round")
+        rows = table.filter(kind=kind)
+        if rows.is_empty():
+            continue
+        by_round = rows.group_by("round", maintain_order=True)
+        drawn = by_round.agg(pl.mean("mauve"), pl.min("mauve_low"), pl.max("mauve_high")).sort(
+            "round"
+        )
         axes.plot(drawn["round"], drawn["mauve"], line, color=colour, marker=marker, label=label)
         axes.fill_between(
             drawn["round"], drawn["mauve_low"], drawn["mauve_high"], color=colour, alpha=0.12, lw=0
