@@ -8,6 +8,9 @@ rule account:
         "logs/account.log",
     conda:
         "../../envs/environment.yaml"
+    resources:
+        mem_mb=lambda w, attempt: 4000 * attempt,
+        runtime=lambda w, attempt: 30 * attempt,
     params:
         mechanism=config["mechanism"],
         code=code("account"),

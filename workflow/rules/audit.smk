@@ -12,6 +12,9 @@ rule audit:
         "logs/{dataset}/{bank}/{encoder}/{attack}/audit-{canary}.log",
     conda:
         "../../envs/environment.yaml"
+    resources:
+        mem_mb=lambda w, attempt: 2000 * attempt,
+        runtime=lambda w, attempt: 30 * attempt,
     params:
         mechanism=config["mechanism"],
         evaluation=config["evaluation"],

@@ -18,6 +18,9 @@ rule bank:
     conda:
         "../../envs/environment.yaml"
     threads: workflow.cores or 2
+    resources:
+        mem_mb=lambda w, attempt: 4000 * attempt,
+        runtime=lambda w, attempt: 240 * attempt,
     params:
         generator=config["generator"],
         prompts=lambda w: DATASETS[w.dataset]["prompts"],
@@ -41,6 +44,9 @@ rule paraphrases:
     conda:
         "../../envs/environment.yaml"
     threads: workflow.cores or 2
+    resources:
+        mem_mb=lambda w, attempt: 6000 * attempt,
+        runtime=lambda w, attempt: 480 * attempt,
     params:
         generator=config["generator"],
         prompts=lambda w: DATASETS[w.dataset]["prompts"],
@@ -62,6 +68,9 @@ rule nonces:
         "logs/{dataset}/nonces.log",
     conda:
         "../../envs/environment.yaml"
+    resources:
+        mem_mb=lambda w, attempt: 1000 * attempt,
+        runtime=lambda w, attempt: 10 * attempt,
     params:
         canaries=lambda w: family_canaries(w.dataset, "nonce"),
         records=config["canaries"]["records"],

@@ -12,6 +12,9 @@ rule records:
         "logs/{dataset}/records.log",
     conda:
         "../../envs/environment.yaml"
+    resources:
+        mem_mb=lambda w, attempt: 4000 * attempt,
+        runtime=lambda w, attempt: 60 * attempt,
     params:
         dataset=lambda w: DATASETS[w.dataset],
         canary_records=config["canaries"]["records"],

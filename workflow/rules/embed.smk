@@ -25,6 +25,9 @@ rule embed:
     conda:
         "../../envs/environment.yaml"
     threads: workflow.cores or 2
+    resources:
+        mem_mb=lambda w, attempt: 6000 * attempt,
+        runtime=lambda w, attempt: 240 * attempt,
     params:
         encoder=lambda w: ENCODERS[w.encoder],
         cache="results/cache/embeddings",

@@ -28,6 +28,9 @@ rule probes:
         "logs/{dataset}/{bank}/{encoder}/{attack}/probes-{canary}.log",
     conda:
         "../../envs/environment.yaml"
+    resources:
+        mem_mb=lambda w, attempt: 4000 * attempt,
+        runtime=lambda w, attempt: 60 * attempt,
     params:
         clip=config["mechanism"]["clip"],
         votes=config["mechanism"]["votes"],

@@ -23,6 +23,9 @@ rule route:
     conda:
         "../../envs/environment.yaml"
     threads: 2
+    resources:
+        mem_mb=lambda w, attempt: 4000 * attempt,
+        runtime=lambda w, attempt: 60 * attempt,
     params:
         votes=config["mechanism"]["votes"],
         probes=config["bank"]["probes"],

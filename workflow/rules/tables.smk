@@ -32,6 +32,9 @@ rule table:
         table="|".join(TABLES),
     conda:
         "../../envs/environment.yaml"
+    resources:
+        mem_mb=lambda w, attempt: 1000 * attempt,
+        runtime=lambda w, attempt: 10 * attempt,
     params:
         code=code("table"),
     script:
@@ -47,6 +50,9 @@ rule canaries:
         "logs/canaries.log",
     conda:
         "../../envs/environment.yaml"
+    resources:
+        mem_mb=lambda w, attempt: 1000 * attempt,
+        runtime=lambda w, attempt: 10 * attempt,
     params:
         code=code("canaries"),
     script:
