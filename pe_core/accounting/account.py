@@ -89,7 +89,7 @@ class _Pair:
         if self.exact is None:
             assert composition is not None
             return composition.epsilon(self.delta)
-        scale = 1e-3 * math.sqrt(self.releases * cumulants(self.steps, 0.0)[2])
+        scale = 1e-3 * max(abs(end) for step in self.steps for end in step.support)
         low, middle, high = (
             solve_epsilon(self.exact, self.delta * factor, scale)
             for factor in (1 + ROUNDING, 1.0, 1 - ROUNDING)
