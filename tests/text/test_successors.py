@@ -69,12 +69,15 @@ def test_what_breaks_a_rule_is_no_answer_and_is_counted(text, finish, reason):
 
 def test_spare_slots_ask_again_under_other_seeds_and_the_first_good_answer_counts():
     answers = [("no", "stop"), ("a good line here", "stop"), ("a later good line", "stop")]
-    client = Scripted(answers, concurrency=7)
+    client = Scripted(answers, concurrency=6)
     write = successors(client)
-    assert write(feedback(2, seed=2**31 - 2)) == ["a good line here"] * 2
-    # Three tries each fit into seven slots; seeds stay within 31 bits.
-    assert [r.seed for r in client.asked] == [2**31 - 2, 2**31 - 1, 0, 2**31 - 1, 0, 1]
-    assert write.counts == {"asked": 6, "accepted": 2, "too short": 2, "spare": 2}
+    found = write(feedback(3, seed=2**31 - 2))
+    assert found == ["a good line here", "a later good line", "a good line here"]
+    # Two tries each fit into six slots; seeds stay within 31 bits.
+    assert [r.seed for r in client.asked] == [2**31 - 2, 2**31 - 1, 2**31 - 1, 0, 0, 1]
+    assert write.counts == {"asked": 6, "accepted": 3, "too short": 2, "spare": 1}
+    write(feedback(4))
+    assert len(client.asked) == 10
 
 
 def test_nothing_asked_is_nothing_written():
