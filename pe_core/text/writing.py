@@ -39,12 +39,15 @@ class Form:
         chat: whether it is a chat message (with the model's chat template) or a text to go on with.
         sampling: fields of the request, e.g. max_tokens, temperature, stop.
         example: how one example line stands in {examples}, with the field {text}.
+        example_words: most words of a public line that may be an example. Reading a prompt costs as
+            much as writing: short examples make bank B almost as cheap as bank A.
     """
 
     template: str
     chat: bool
     sampling: Mapping[str, Any] = field(default_factory=dict)
     example: str = "- {text}\n"
+    example_words: int = 60
 
 
 @dataclass(frozen=True)
@@ -108,12 +111,16 @@ def bank(
         raise InputError(f"arm = {arm!r}: allowed are {', '.join(ARMS)}")
     if size < 1 or not labels or len(set(labels)) != len(labels):
         raise InputError(f"{size} lines of labels {list(labels)}: 1 and distinct labels at least")
+    shown_lines = {
+        label: [text for text in public.get(label, ()) if len(text.split()) <= form.example_words]
+        for label in labels
+    }
     if arm == "B":
-        for label in labels:
-            if len(public.get(label, ())) < EXAMPLES:
+        for label, lines in shown_lines.items():
+            if len(lines) < EXAMPLES:
                 raise InputError(
-                    f"label {label!r}: {len(public.get(label, ()))} public lines, and bank B needs "
-                    f"{EXAMPLES} of each label for its examples"
+                    f"label {label!r}: {len(lines)} public lines of at most {form.example_words} "
+                    f"words, and bank B needs {EXAMPLES} of each label for its examples"
                 )
 
     def ask(group: int, attempt: int) -> tuple[Request, list[str]]:
@@ -121,8 +128,8 @@ def bank(
         examples: list[str] = []
         if arm == "B":
             draw = seeds.generator(seed, *names, "examples", label, attempt)
-            chosen = draw.choice(len(public[label]), EXAMPLES, replace=False)
-            examples = [public[label][i] for i in chosen]
+            chosen = draw.choice(len(shown_lines[label]), EXAMPLES, replace=False)
+            examples = [shown_lines[label][i] for i in chosen]
         shown = "".join(form.example.format(text=text) for text in examples)
         prompt = form.template.format(label=label, examples=shown)
         key = _seed(seed, *names, "line", arm, label, attempt)

@@ -220,7 +220,7 @@ def test_a_generator_that_cannot_fill_the_pool_stops_with_the_counts():
         ({"size": 0}, "0 lines"),
         ({"labels": []}, "distinct labels"),
         ({"labels": ["comedy", "comedy"]}, "distinct labels"),
-        ({"labels": ["history"], "arm": "B"}, "'history': 0 public lines"),
+        ({"labels": ["history"], "arm": "B"}, "'history': 0 public lines of at most 60 words"),
         ({"form": Form("A line:", False)}, "needed are"),
         ({"form": Form("{label} {examples} {text}", False)}, "needed are"),
         ({"form": Form("{label} {examples", False)}, "prompt"),

@@ -1,4 +1,5 @@
 # The configuration, checked; the grid of cells; and what rules share.
+import os
 import re
 import sys
 from pathlib import Path
@@ -17,6 +18,11 @@ from pe_core import seeds
 FAULTS = configuration.validate(config, ROOT / "workflow/schemas/config.schema.yaml")
 if FAULTS:
     raise WorkflowError("The configuration cannot be used:\n  " + "\n  ".join(FAULTS))
+
+# A key of the environment is missed before the DAG is planned, not when the first bank is due.
+KEY = config["generator"].get("key_env")
+if KEY and not os.environ.get(KEY):
+    raise WorkflowError(f"generator.key_env: the environment variable {KEY} is not set")
 
 DATASETS = {dataset["name"]: dataset for dataset in config["datasets"]}
 # An encoder without a model is called by its name.
@@ -71,7 +77,18 @@ def family_canaries(dataset, family):
     return sorted(set().union(*chosen))
 
 
+SOURCES = {
+    "yelp": "the Yelp Open Dataset's review file, from Yelp",
+    "sentiment140": "Sentiment140's training file, from its authors",
+    "table": "your users' texts: docs/your-own-data.md",
+}
 for name, dataset in DATASETS.items():
+    path = dataset["options"].get("path")
+    if path is not None and not Path(path).exists():
+        raise WorkflowError(
+            f"datasets.{name}.options.path: {path} does not exist; "
+            f"it is {SOURCES.get(dataset['loader'], 'what the loader reads')}"
+        )
     if len(cohort(name)) < config["canaries"]["count"]:
         raise WorkflowError(
             f"datasets.{name}.cohorts.canary = {len(cohort(name))}: "
