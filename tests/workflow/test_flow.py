@@ -1,0 +1,39 @@
+"""The whole run on a small dataset, a real encoder and texts that are brought in files."""
+
+import polars as pl
+
+from tests.workflow import small
+
+
+def test_every_table_is_made_and_no_value_passes_the_proof(done):
+    assert set(small.tables(done)) == {"table2.csv", "table4.csv", "canaries.csv"}
+    table = pl.read_csv(done / "results/tables/table2.csv")
+    assert table["attack"].to_list() == list(small.ATTACKS)
+    assert not table.select(pl.all().exclude("paper")).null_count().sum_horizontal().item()
+    for row in table.iter_rows(named=True):
+        assert 0.0 <= row["epsilon_exact"] <= row["epsilon_exact_best"]
+        assert row["epsilon_exact_best"] <= row["epsilon_theory_tight"] + 1e-6
+        assert row["epsilon_theory_tight"] <= row["epsilon_theory"]
+    # Copies of the canary's own records win at least one vote each; nobody else is so near.
+    exact = table.row(by_predicate=pl.col("attack") == "exact", named=True)
+    assert exact["votes_on_inspected"] >= 1 / 5
+    assert exact["epsilon_exact_best"] > 0.0
+
+
+def test_the_second_run_has_nothing_to_do(done):
+    assert small.planned(done) == set()
+
+
+def test_another_noise_makes_nothing_before_the_probes_again(copy):
+    config = small.get_config(copy)
+    config["mechanism"] = {"noise_multiplier": 2.0}
+    small.set_config(copy, config)
+    cell = "results/small/A/all-MiniLM-L6-v2/{}/canary-0/{}"
+    assert small.planned(copy) == {
+        ("account", "results/accounting.json"),
+        # The only attack here that weighs its probes by the background.
+        ("probes", cell.format("nonce-mu_eff", "contributions.npz")),
+        *(("audit", cell.format(attack, "audit.json")) for attack in small.ATTACKS),
+        *(("table", f"results/tables/{name}.csv") for name in ("table2", "table4")),
+        ("canaries", "results/tables/canaries.csv"),
+    }
