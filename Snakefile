@@ -15,6 +15,8 @@ include: "workflow/rules/probes.smk"
 include: "workflow/rules/account.smk"
 include: "workflow/rules/audit.smk"
 include: "workflow/rules/tables.smk"
+include: "workflow/rules/figures.smk"
+include: "workflow/rules/planning.smk"
 include: "workflow/rules/evolve.smk"
 
 
