@@ -43,6 +43,7 @@ ANCHORS = [
     ("add_remove", 1e-4, 1.0, 1, 1e-5, 2.19076e-4, 5e-10),
     ("add_remove", 1.0, 1.0, 1, 1e-5, 4.37718, 5e-6),
     ("substitute", 1.0, 1.0, 1, 1e-5, 9.99726, 5e-6),
+    ("substitute_votes", 1.0, 1.0, 1, 1e-5, 6.573, 5e-4),
     ("add_remove", 0.1, 1.1088, 6, 1e-5, 1.989819, 1e-6),
     ("substitute", 0.1, 1.1088, 1, 1e-5, 1.43862, 5e-6),
     ("substitute", 0.1, 1.1088, 6, 1e-5, 2.37043, 5e-6),
@@ -216,6 +217,21 @@ def test_the_plain_gaussian_composes_in_closed_form(adjacency, releases):
             assert sign * (gaussian_delta(mu, end) - delta) >= -1e-6 * delta
         if found.estimate > 0.0:
             assert gaussian_delta(mu, found.estimate) == pytest.approx(delta, rel=1e-3)
+
+
+@pytest.mark.parametrize("releases", [1, 20])
+def test_the_ends_hold_on_a_coarse_mesh_too(monkeypatch, releases):
+    """Where rounding is plain to see, the truth lies between the ends, strictly."""
+    from pe_core.accounting import grid
+
+    monkeypatch.setattr(grid, "_STEP_CELLS", 40)
+    monkeypatch.setattr(grid, "_MAX_CELLS", 400)
+    steps = steps_of(("remove",), 1.0, 3.0, releases, 1e-5)
+    composition = compose(steps, releases, tilt_for_delta(steps, releases, 1e-5), 1e-5)
+    found = composition.epsilon(1e-5)
+    mu = math.sqrt(releases) / 3.0
+    assert gaussian_delta(mu, found.high) < 0.999e-5
+    assert gaussian_delta(mu, found.low) > 1e-5
 
 
 @settings(deadline=None, max_examples=50, derandomize=True)

@@ -141,7 +141,7 @@ def releases_for(
 
     Example:
         >>> releases_for(10.0, Mechanism(1000, 1.0, 1.0, 0.1, 1e-5))
-        3
+        4
     """
     budget = checked_epsilon(budget)
     if isinstance(most, bool) or not hasattr(most, "__index__") or most < 1:
