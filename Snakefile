@@ -15,6 +15,8 @@ include: "workflow/rules/probes.smk"
 include: "workflow/rules/account.smk"
 include: "workflow/rules/audit.smk"
 include: "workflow/rules/tables.smk"
+include: "workflow/rules/sweep.smk"
+include: "workflow/rules/swap.smk"
 include: "workflow/rules/figures.smk"
 include: "workflow/rules/planning.smk"
 include: "workflow/rules/evolve.smk"
@@ -26,3 +28,6 @@ rule all:
         "results/tables/table2.csv",
         "results/tables/table4.csv",
         "results/tables/canaries.csv",
+        "results/figures/figure1.svg",
+        "results/figures/accounts.svg",
+        swap_tables(),
