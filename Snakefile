@@ -20,6 +20,7 @@ include: "workflow/rules/swap.smk"
 include: "workflow/rules/figures.smk"
 include: "workflow/rules/planning.smk"
 include: "workflow/rules/evolve.smk"
+include: "workflow/rules/dpsgd_plan.smk"
 include: "workflow/rules/dpsgd.smk"
 
 
