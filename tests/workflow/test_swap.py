@@ -8,7 +8,7 @@ import pytest
 
 import artifacts
 from pe_core import seeds
-from tests.workflow.test_sweep import EVALUATION, MECHANISM, run
+from tests.workflow.test_sweep import EVALUATION, MECHANISM, THEORY, run
 
 SIZES = {"canary": 2, "auxiliary": 6, "calibration": 5, "test": 8}
 RECORDS, BANK, PROBES, POOL, K, CLIP = 6, 20, 4, 6, 5, 0.1
@@ -187,6 +187,7 @@ def audited(folder, contributions, trials=200_000):
             "mechanism": MECHANISM,
             "evaluation": EVALUATION,
             "trials": trials,
+            "pairs": 1,
             "seed": 1,
         },
         pair="exact-users-0-1",
@@ -242,6 +243,61 @@ def test_a_real_pair_goes_into_the_table(folder):
     (row,) = pl.read_csv(table).to_dicts()
     assert row["epsilon_exact_best"] == pytest.approx(best, abs=1e-6)
     assert row["epsilon_theory"] == pytest.approx(1.7082102, abs=1e-6)
+
+
+def test_proofs_and_attacks_stand_under_the_question_that_they_answer(folder):
+    pair = probed(folder, "exact", "users")
+    swap = audited(folder, folder / "exact-users-0-1.npz")
+    artifacts.save_arrays(
+        folder / "cell.npz",
+        **{name: value for name, value in pair.items() if name not in ("canaries", "replaced")},
+        canary=pair["canaries"][0],
+        votes_on_inspected=10,
+        votes=RECORDS * K,
+        norm=np.linalg.norm(pair["canaries"][0]),
+        unclipped_norm=0.3,
+    )
+    artifacts.save_json(folder / "accounting.json", THEORY)
+    run(
+        "audit",
+        folder,
+        {"contributions": folder / "cell.npz", "accounting": folder / "accounting.json"},
+        {"audit": folder / "audit.json"},
+        {"mechanism": MECHANISM, "evaluation": EVALUATION, "seed": 5, "canaries": 1},
+        **WHERE,
+        attack="exact",
+        canary="0",
+    )
+    audit = json.loads((folder / "audit.json").read_text())
+    table = folder / "accounts.csv"
+    run(
+        "accounts",
+        folder,
+        {
+            "adjacency": folder / "adjacency.json",
+            "audits": [folder / "audit.json"],
+            "swaps": [folder / "swap.json"],
+        },
+        {"table": table},
+        {},
+    )
+    rows = pl.read_csv(table)
+    by_name = {row["name"]: row for row in rows.iter_rows(named=True)}
+    assert list(by_name) == [
+        *("add_remove", "exact"),
+        *("substitute_votes", "substitute", "group", "exact, users"),
+    ]
+    assert rows["question"].n_unique() == 2
+    assert rows["answers"].str.ends_with(".").all()
+    for name, measured in (("exact", audit), ("exact, users", swap)):
+        best = measured["epsilon"]["exact_best"]
+        assert by_name[name]["epsilon"] == pytest.approx(best, abs=1e-6)
+    assert by_name["group"]["epsilon_high"] == pytest.approx(4.3561676, abs=1e-6)
+    pictures = {kind: folder / f"accounts.{kind}" for kind in ("svg", "pdf")}
+    run("accounts_figure", folder, {"table": table}, pictures, {"delta": "1e-05"})
+    drawn = pictures["svg"].read_text()
+    assert ">Which of two was in?<" in drawn
+    assert ">exact, users<" in drawn
 
 
 def test_a_pool_too_small_for_a_side_is_named(folder, capsys):

@@ -79,6 +79,7 @@ rule swap:
         mechanism=config["mechanism"],
         evaluation=config["evaluation"],
         trials=SWAP["trials"],
+        pairs=SWAP["pairs"],
         seed=config["seed"],
         code=code("swap"),
     script:

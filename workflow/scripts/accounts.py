@@ -37,9 +37,9 @@ ACCOUNTS = {
     ),
 }
 ATTACKS = {
-    MEMBERSHIP: "Measured: an auditor with these probes tells whether the canary was in.",
-    "users": "Measured: an auditor with probes for both tells which of two users was in.",
-    "attribute": "Measured: an auditor tells a user from the same one with other records.",
+    MEMBERSHIP: "Measured: an auditor who runs this attack tells whether the canary was in.",
+    "users": "Measured: an auditor who runs this attack tells which of two users was in.",
+    "attribute": "Measured: an auditor who runs it tells a user from the same with other records.",
 }
 
 

@@ -77,8 +77,8 @@ with job(snakemake) as log:
     first, second = cell["canaries"]
     mechanism = population.mechanism(snakemake.params.mechanism, len(votes.test))
     trials = snakemake.params.trials
-    # One pair, chosen in advance.
-    tail = evaluation["alpha"] / 4
+    # The largest bound of an attack's pairs of one kind is to hold: all their ends share α.
+    tail = evaluation["alpha"] / (4 * snakemake.params.pairs)
     found = measure()
     norms = np.linalg.norm(cell["canaries"], axis=1)
     product = float(norms.prod())
