@@ -14,7 +14,7 @@ if sys.version_info < (3, 11):
 CHECK
 
 [ -x "$venv/bin/python" ] || "$python" -m venv "$venv"
-pip() { "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes "$@"; }
+pip() { "$venv/bin/python" -m pip install -qq --disable-pip-version-check --no-deps --require-hashes "$@"; }
 
 echo "Installing the locked packages into $venv (about 2 GB, a few minutes) ..."
 pip -r envs/lock.txt
