@@ -2,7 +2,7 @@
 
 Output: {attack}.csv, one row a user of the test cohort: dataset, bank, encoder, attack; user (index
 in the cohort; no name and no text), epsilon (at the configured δ), separation (standard
-deviations), norm (of the contribution on the inspected positions, in units of the clip C's own),
+deviations), norm (of the contribution on the inspected positions, at most the clip C),
 inspected (bank positions).
 """
 
@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import polars as pl
+from threadpoolctl import threadpool_limits
 
 import population
 from artifacts import load_array, load_arrays, writing
@@ -61,7 +62,11 @@ with job(snakemake) as log:
     mechanism = population.mechanism(snakemake.params.mechanism, test - 1)
     found = passive() if where.attack == "ordinary" else copied()
     rows = []
-    with progress(f"exposure, {where.attack}, bank {where.bank}", "users") as show:
+    # The systems are small: a second thread of BLAS would only wait for the first.
+    with (
+        threadpool_limits(1),
+        progress(f"exposure, {where.attack}, bank {where.bank}", "users") as show,
+    ):
         for user, each in enumerate(found):
             rows.append(
                 {

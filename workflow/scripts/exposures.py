@@ -7,6 +7,7 @@ users above each chosen ε; exposure.svg and exposure.pdf, a row for every datas
 import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 
 import population
 import style
@@ -66,10 +67,10 @@ with job(snakemake):
             lines = style.limits(panel, theory, ceiling, evaluation["trials"])
             panel.set(ylim=(0, None), title=dataset)
         users = table.filter(dataset=dataset).n_unique("user")
-        left.set_ylabel(f"users of {users}, in steps of {reach / BINS:.2g}")
+        left.set_ylabel(f"users (of {users}) per {reach / BINS:.2g} of ε")
         right.set_ylabel("share of users above (%)")
     for panel in axes[-1]:
         panel.set_xlabel(f"exact ε of a user at δ = {style.power(mechanism.delta)} (dimensionless)")
-    drawn = axes[0][1].get_legend_handles_labels()[0]
-    style.legend(figure, drawn, 2)
+    level = Line2D([], [], ls="", marker="o", ms=4, color=style.GREY, label="chosen levels of ε")
+    style.legend(figure, [*axes[0][1].get_legend_handles_labels()[0], level], 2)
     style.save(figure, [snakemake.output.svg, snakemake.output.pdf], "Everyone's exposure")
