@@ -30,6 +30,11 @@ rule all:
         "results/tables/table2.csv",
         "results/tables/table4.csv",
         "results/tables/canaries.csv",
+        "results/tables/planning.csv",
+        expand(
+            "results/figures/{figure}.svg",
+            figure=["attacks", "gap", "exposure", "delta", "trade_off"],
+        ),
         "results/figures/figure1.svg",
         "results/figures/accounts.svg",
         swap_tables(),
