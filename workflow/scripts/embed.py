@@ -8,6 +8,8 @@ import os
 # Read by OpenMP when torch loads it: waiting threads must not spin on a shared core.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
+from pathlib import Path
+
 import polars as pl
 
 from artifacts import checked, save_array, save_json
