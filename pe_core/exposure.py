@@ -38,7 +38,14 @@ class Exposure:
     inspected: int
 
 
-def exposure(canary: Floats, auxiliary: Floats, others: Floats, mechanism: Mechanism) -> Exposure:
+def exposure(
+    canary: Floats,
+    auxiliary: Floats,
+    others: Floats,
+    mechanism: Mechanism,
+    shrinkage: float = 0.1,
+    ridge: float = 1e-9,
+) -> Exposure:
     """Return the exposure of one user against the others.
 
     Args:
@@ -47,6 +54,7 @@ def exposure(canary: Floats, auxiliary: Floats, others: Floats, mechanism: Mecha
             background.
         others: of the other test users there, float64 (N, r). They are the population.
         mechanism: gives q, σC and δ; its population is replaced by N.
+        shrinkage, ridge: of the background, as for `background.estimate`.
 
     Raises:
         InputError: shapes that do not fit.
@@ -62,12 +70,19 @@ def exposure(canary: Floats, auxiliary: Floats, others: Floats, mechanism: Mecha
     if norm == 0.0:
         return Exposure(0.0, 0.0, 0.0, canary.size)
     mechanism = replace(mechanism, population=others.shape[0])
-    score = LinearScore.fit(canary, background.estimate(auxiliary, mechanism), mechanism)
+    model = background.estimate(auxiliary, mechanism, shrinkage, ridge)
+    score = LinearScore.fit(canary, model, mechanism)
     best = best_epsilon(linear_test(score, others, canary, mechanism), mechanism.delta)
     return Exposure(best.epsilon, score.separation, norm, canary.size)
 
 
-def everyone(auxiliary: csr_array, cohort: csr_array, mechanism: Mechanism) -> Iterator[Exposure]:
+def everyone(
+    auxiliary: csr_array,
+    cohort: csr_array,
+    mechanism: Mechanism,
+    shrinkage: float = 0.1,
+    ridge: float = 1e-9,
+) -> Iterator[Exposure]:
     """Yield the exposure of every user of a cohort to the passive attack, in order.
 
     The passive attack inspects the bank positions that the user votes for; the user is left out of
@@ -78,6 +93,7 @@ def everyone(auxiliary: csr_array, cohort: csr_array, mechanism: Mechanism) -> I
         auxiliary: contributions of the auxiliary users on the whole bank, CSR (n_aux, p).
         cohort: of the cohort, CSR (n, p).
         mechanism: gives q, σC and δ.
+        shrinkage, ridge: of the background, as for `background.estimate`.
 
     Raises:
         InputError: banks of different size.
@@ -107,6 +123,8 @@ def everyone(auxiliary: csr_array, cohort: csr_array, mechanism: Mechanism) -> I
             auxiliary_rows[inspected].T,
             np.ascontiguousarray(np.delete(part, user, axis=1).T),
             mechanism,
+            shrinkage,
+            ridge,
         )
 
 

@@ -341,7 +341,7 @@ def house(tmp_path):
     return tmp_path, vectors, bank
 
 
-def exposed(house, attack):
+def exposed(house, attack, shrinkage=0.1):
     folder = house[0]
     run(
         "exposure",
@@ -352,13 +352,21 @@ def exposed(house, attack):
             "embeddings": str(folder / "records.npy"),
         },
         {"table": folder / f"{attack}.csv"},
-        {"mechanism": {**MECHANISM, "votes": 2}},
+        {
+            "mechanism": {**MECHANISM, "votes": 2},
+            "evaluation": {"shrinkage": shrinkage, "ridge": 1e-9},
+        },
         dataset="toy",
         bank="A",
         encoder="unit",
         attack=attack,
     )
     return rows_of(folder / f"{attack}.csv")
+
+
+def test_the_configured_shrinkage_reaches_everyones_score(house):
+    some, none = exposed(house, "ordinary"), exposed(house, "ordinary", shrinkage=0.9)
+    assert [row["separation"] for row in some] != [row["separation"] for row in none]
 
 
 def votes_of(vectors, bank) -> np.ndarray:

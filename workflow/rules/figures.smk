@@ -110,6 +110,7 @@ rule exposure:
         runtime=lambda w, attempt: 120 * attempt,
     params:
         mechanism=config["mechanism"],
+        evaluation=config["evaluation"],
         code=code("exposure"),
     script:
         "../scripts/exposure.py"

@@ -28,7 +28,7 @@ def passive() -> Iterator[Exposure]:
     votes = contribution.contributions(
         routes["original_index"][voters], owner, users, size, mechanism.clip
     )
-    return exposure.everyone(votes[:auxiliary], votes[auxiliary:], mechanism)
+    return exposure.everyone(votes[:auxiliary], votes[auxiliary:], mechanism, **estimator)
 
 
 def copied() -> Iterator[Exposure]:
@@ -43,7 +43,7 @@ def copied() -> Iterator[Exposure]:
             contribution.contributions(merged.index, owner, users, size, mechanism.clip), positions
         )
         others = np.delete(votes[auxiliary:], user - auxiliary, axis=0)
-        yield exposure.exposure(votes[user], votes[:auxiliary], others, mechanism)
+        yield exposure.exposure(votes[user], votes[:auxiliary], others, mechanism, **estimator)
 
 
 with job(snakemake) as log:
@@ -60,6 +60,7 @@ with job(snakemake) as log:
     owner = people.user[voters]
     owner = np.where(owner < known.stop, owner - known.start, owner - tested.start + auxiliary)
     mechanism = population.mechanism(snakemake.params.mechanism, test - 1)
+    estimator = {key: snakemake.params.evaluation[key] for key in ("shrinkage", "ridge")}
     found = passive() if where.attack == "ordinary" else copied()
     rows = []
     # The systems are small: a second thread of BLAS would only wait for the first.
