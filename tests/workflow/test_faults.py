@@ -20,7 +20,7 @@ from tests.workflow import small
 pytestmark = pytest.mark.slow
 
 CELLS = "results/small/A/all-MiniLM-L6-v2"
-KILLS = 20
+KILLS = 6
 
 
 def forget(folder):
