@@ -1,7 +1,4 @@
-import io
 from pathlib import Path
-
-from rich.console import Console
 
 import summary
 
@@ -9,21 +6,31 @@ import summary
 def printed(tmp_path, text):
     path = Path(tmp_path) / "t.csv"
     path.write_text(text)
-    console = Console(width=200, record=True, file=io.StringIO())
-    summary.show(path, console)
-    return console.export_text()
+    return summary.rendered(path)
 
 
 def test_numbers_have_three_decimals_and_shared_columns_stand_once(tmp_path):
-    text = printed(tmp_path, "bank,attack,epsilon_lower,canary\nA,exact,0.12345,3\nA,nonce,1.0,0\n")
+    text = printed(tmp_path, "bank,attack,epsilon_lower\nA,exact,0.12345\nA,nonce,1.0\n")
     assert "0.123" in text
     assert "0.1234" not in text
     assert "1.000" in text
-    assert text.count("bank A") == 1
-    assert "epsilon lower" in text
+    assert text.count("bank: A") == 1
+    assert "ε" in text.splitlines()[1]
+    assert text.splitlines()[2].split() == ["attack", "lower"]
 
 
 def test_one_row_keeps_its_columns(tmp_path):
     text = printed(tmp_path, "bank,epsilon_lower\nA,0.5\n")
-    assert "bank" in text
-    assert "0.500" in text
+    assert text.splitlines()[-2].split() == ["A", "0.500"]
+
+
+def test_a_full_table_fits_eighty_columns(tmp_path):
+    names = ["bank", "attack", "epsilon_lower", "epsilon_exact", "epsilon_exact_best"]
+    names += ["epsilon_expected", "canary", "separation", "norm_ratio", "votes_on_inspected"]
+    rows = [
+        "A,paraphrase-mu_eff,0.1,0.2,0.3,0.4,1,0.5,0.6,0.7",
+        "B,nonce,0.9,0.8,0.7,0.6,2,0.5123,0.4,0.3",
+    ]
+    lines = printed(tmp_path, "\n".join([",".join(names), *rows])).splitlines()
+    assert max(map(len, lines[1:])) <= 80
+    assert any(line.startswith("A     paraphrase-mu_eff") for line in lines)

@@ -4,8 +4,8 @@ import csv
 import sys
 from pathlib import Path
 
-from rich.console import Console
-from rich.table import Table
+# In the CSV only: a terminal is 80 columns wide.
+LEFT_OUT = {"epsilon_expected", "epsilon_parametric", "canary"}
 
 
 def readable(cell: str) -> str:
@@ -16,26 +16,37 @@ def readable(cell: str) -> str:
         return cell
 
 
-def show(path: Path, console: Console) -> None:
-    """Print one CSV of results; columns that are the same in all rows stand once, below it."""
+def rendered(path: Path) -> str:
+    """Return one CSV as text; columns that are the same in all rows stand once, below it."""
     with path.open(newline="") as file:
         header, *rows = csv.reader(file)
-    columns = dict(zip(header, zip(*rows)))
-    shared = {
-        name: values[0] for name, values in columns.items() if len(rows) > 1 and len({*values}) == 1
+    cells = {
+        name: [readable(cell) for cell in column]
+        for name, column in zip(header, zip(*rows))
+        if name not in LEFT_OUT
     }
-    table = Table(title=str(path), caption_justify="left")
-    for name in (name for name in header if name not in shared):
-        number = all(value == "" or readable(value)[-1:].isdigit() for value in columns[name])
-        # Underscores are where a narrow terminal may break a heading.
-        table.add_column(name.replace("_", " "), justify="right" if number else "left")
-    for row in rows:
-        cells = zip(header, row)
-        table.add_row(*(readable(cell) for name, cell in cells if name not in shared))
-    table.caption = "  ".join(f"{name} {readable(cell)}" for name, cell in shared.items() if cell)
-    console.print(table)
+    shared = {
+        name: column[0] for name, column in cells.items() if len(rows) > 1 and len({*column}) == 1
+    }
+    columns = []
+    for name, column in cells.items():
+        if name in shared:
+            continue
+        # A heading is stacked word by word, so that the numbers decide the width.
+        words = name.replace("epsilon", "ε").split("_")
+        number = all(cell == "" or cell[-1].isdigit() for cell in column)
+        columns.append((words, column, number))
+    height = max(len(words) for words, _, _ in columns)
+    blocks = []
+    for words, column, number in columns:
+        lines = [""] * (height - len(words)) + words
+        width = max(map(len, [*lines, *column]))
+        lines += ["─" * width, *column]
+        blocks.append([line.rjust(width) if number else line.ljust(width) for line in lines])
+    text = [str(path), *("  ".join(parts).rstrip() for parts in zip(*blocks)), ""]
+    text += [f"{name}: {cell}" for name, cell in shared.items() if cell]
+    return "\n".join(text) + "\n"
 
 
 if __name__ == "__main__":
-    for argument in sys.argv[1:]:
-        show(Path(argument), Console())
+    print("\n".join(rendered(Path(argument)) for argument in sys.argv[1:]))
