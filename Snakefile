@@ -30,6 +30,8 @@ rule all:
     input:
         "results/tables/table2.csv",
         "results/tables/table4.csv",
+        # With one encoder it would repeat rows of table 2.
+        ["results/tables/table3.csv"] if len(ENCODERS) > 1 else [],
         "results/tables/canaries.csv",
         "results/tables/planning.csv",
         expand(
