@@ -65,20 +65,51 @@ def estimate(
         array([[0.135, 0.   ],
                [0.   , 0.01 ]])
     """
+    rows = _as_rows(contributions)
+    total = np.asarray(rows.sum(axis=0), dtype=np.float64).reshape(-1)
+    second = (rows.T @ rows).toarray()
+    return from_moments(total, second, rows.shape[0], mechanism, shrinkage, ridge)
+
+
+def from_moments(
+    total: NDArray[np.float64],
+    second: NDArray[np.float64],
+    users: int,
+    mechanism: Mechanism,
+    shrinkage: float = 0.1,
+    ridge: float = 1e-9,
+) -> Background:
+    """Estimate the background from sums over auxiliary users, which add up over shards of them.
+
+    Args:
+        total: Σ_u c_u, float64 (r,).
+        second: Σ_u c_u c_uᵀ, float64 (r, r), symmetric.
+        users: number of auxiliary users summed over, ≥ 1.
+        mechanism, shrinkage, ridge: as for `estimate`.
+
+    Raises:
+        InputError: no auxiliary user, shapes that disagree, or a `shrinkage` or `ridge` outside its
+            range.
+
+    Example:
+        >>> mechanism = Mechanism(100, 0.5, 1.0, 0.1, 1e-5)
+        >>> from_moments(np.array([0.1]), np.array([[0.01]]), 2, mechanism).mean
+        array([2.5])
+    """
     if not 0.0 <= shrinkage <= 1.0:
         raise InputError(f"shrinkage = {shrinkage!r}: allowed are values in [0, 1]")
     if not (0.0 <= ridge < math.inf):
         raise InputError(f"ridge = {ridge!r}: a finite value of at least 0 is needed")
-    rows = _as_rows(contributions)
-    users, _ = rows.shape
-    if users == 0:
-        raise InputError("the background needs at least 1 auxiliary user, found 0")
+    if users < 1:
+        raise InputError(f"the background needs at least 1 auxiliary user, found {users}")
+    if total.ndim != 1 or second.shape != 2 * total.shape:
+        raise InputError(
+            f"the sums have shapes {total.shape} and {second.shape}: (r,) and (r, r) are needed"
+        )
     q, population = mechanism.participation, mechanism.population
-    covariance = (rows.T @ rows).toarray()
-    variance = covariance.diagonal() * (q * (1.0 - q) * population / users)
-    covariance *= q * (1.0 - q) * population * (1.0 - shrinkage) / users
+    covariance = second * (q * (1.0 - q) * population * (1.0 - shrinkage) / users)
+    variance = second.diagonal() * (q * (1.0 - q) * population / users)
     np.fill_diagonal(covariance, variance + mechanism.noise_scale**2 + ridge)
-    total = np.asarray(rows.sum(axis=0), dtype=np.float64).reshape(-1)
     return Background(q * population / users * total, covariance)
 
 

@@ -26,6 +26,7 @@ def linear_test(
     contributions: Floats | csr_array,
     canary: Floats,
     mechanism: Mechanism,
+    counts: npt.NDArray[np.int64] | None = None,
 ) -> LinearTest:
     """Prepare the exact evaluation of one score against fixed users.
 
@@ -35,6 +36,7 @@ def linear_test(
             CSR; N is the mechanism's population.
         canary: v, float64 (r,).
         mechanism: gives N, q and σC.
+        counts: how many users each row stands for, int64 (rows,), summing to N; by default one.
 
     Raises:
         InputError: shapes that do not fit, entries that are not finite, σ = 0 with a score that
@@ -50,12 +52,20 @@ def linear_test(
         1.663
     """
     n = contributions.shape[0] if contributions.ndim == 2 else -1
-    if n != mechanism.population:
+    if counts is None:
+        counts = np.ones(max(n, 0), dtype=np.int64)
+    elif counts.shape != (n,) or counts.dtype != np.int64 or counts.min(initial=0) < 0:
         raise InputError(
-            f"contributions have shape {contributions.shape}: the mechanism's population of "
-            f"{mechanism.population} rows is needed"
+            f"counts are {counts.dtype} of shape {counts.shape}: int64, one of at least 0 for each "
+            f"of {n} rows is needed"
         )
-    return _test(score, contributions, np.ones(n, dtype=np.int64), canary, mechanism)
+    users = int(counts.sum())
+    if n < 0 or users != mechanism.population:
+        raise InputError(
+            f"contributions have shape {contributions.shape}, of {users} users: the mechanism's "
+            f"population of {mechanism.population} is needed"
+        )
+    return _test(score, contributions, counts, canary, mechanism)
 
 
 def cycled_test(
