@@ -198,20 +198,6 @@ def play_worst_case(
     return Scores(found[0], found[1], np.empty(0))
 
 
-def check_rounds(runs: int, checkpoints: tuple[int, ...], mechanism: Mechanism) -> None:
-    """Refuse runs that cannot be halved, checkpoints that do not end at T, and σ = 0."""
-    if runs < 2 or runs % 2:
-        raise InputError(f"runs = {runs}: an even number of at least 2 is needed")
-    increasing = all(a < b for a, b in zip((0, *checkpoints), checkpoints))
-    if not checkpoints or not increasing or checkpoints[-1] != mechanism.releases:
-        raise InputError(
-            f"checkpoints = {checkpoints}: increasing numbers of steps from 1 that end at "
-            f"releases = {mechanism.releases} are needed"
-        )
-    if mechanism.noise_multiplier == 0.0:
-        raise InputError("noise_multiplier = 0: without noise every game is won")
-
-
 def _train(
     game: Game,
     hypothesis: str,

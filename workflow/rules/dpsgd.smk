@@ -7,7 +7,7 @@
 #           results/dpsgd/{model}/{scenario}/q-{share}/audit.json  S2 to S5
 #           results/dpsgd/{model}/without/q-{share}/accuracy.json  accuracy without the canary
 #           results/tables/substitute_dpsgd.csv
-#           results/figures/substitute_dpsgd*.svg
+#           results/figures/substitute_dpsgd*.svg, .pdf
 
 
 # Many processes that fill Numba's cache at once may disturb each other: this one fills it first.
@@ -195,10 +195,12 @@ rule dpsgd_figures:
         table="results/tables/substitute_dpsgd.csv",
         accounts=expand("results/dpsgd/q-{share}/account.json", share=DPSGD_SHARES),
     output:
-        audits="results/figures/substitute_dpsgd.svg",
-        worst_case="results/figures/substitute_dpsgd_worst_case.svg",
-        gdp="results/figures/substitute_dpsgd_gdp.svg",
-        accuracy="results/figures/substitute_dpsgd_accuracy.svg",
+        audits=multiext("results/figures/substitute_dpsgd", ".svg", ".pdf"),
+        worst_case=multiext(
+            "results/figures/substitute_dpsgd_worst_case", ".svg", ".pdf"
+        ),
+        gdp=multiext("results/figures/substitute_dpsgd_gdp", ".svg", ".pdf"),
+        accuracy=multiext("results/figures/substitute_dpsgd_accuracy", ".svg", ".pdf"),
     log:
         "logs/dpsgd/figures.log",
     conda:
