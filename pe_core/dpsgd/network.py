@@ -82,15 +82,19 @@ def forward(weights: Weights, inputs: npt.NDArray[np.floating]) -> list[npt.NDAr
 
     Args:
         weights: a block's weights, (B, units, inputs + 1) a layer.
-        inputs: records with a last column of ones, (n, d + 1), shared by all runs.
+        inputs: records with a last column of ones, (n, d + 1) where all runs share them, or
+            (B, n, d + 1).
 
     Returns:
         (B, units + 1, n) a hidden layer, its last row being ones, then the logits (B, K, n).
     """
     first = weights[0]
     runs, units, width = first.shape
-    # One product for all runs, since they share their records.
-    signal = (first.reshape(runs * units, width) @ inputs.T).reshape(runs, units, -1)
+    if inputs.ndim == 2:
+        # One product for all runs.
+        signal = (first.reshape(runs * units, width) @ inputs.T).reshape(runs, units, -1)
+    else:
+        signal = first @ np.swapaxes(inputs, 1, 2)
     activations = []
     for layer in weights[1:]:
         active = np.ones((runs, signal.shape[1] + 1, signal.shape[2]), signal.dtype)
@@ -105,9 +109,12 @@ def residuals(
     activations: list[npt.NDArray[np.floating]],
     labels: npt.NDArray[np.int64],
 ) -> Weights:
-    """Return d loss / d signal of every layer, (B, units, n) each, the logits' in their place."""
+    """Return d loss / d signal of every layer, (B, units, n) each, the logits' in their place.
+
+    `labels` are (n,) where all runs share their records, or (B, n).
+    """
     last = activations[-1]
-    kernels.softmax_residual(last, labels)
+    kernels.softmax_residual(last, np.atleast_2d(labels))
     found = [last]
     for layer, active in zip(weights[:0:-1], activations[-2::-1]):
         back = np.swapaxes(layer[:, :, :-1], 1, 2) @ found[0]

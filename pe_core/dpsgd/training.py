@@ -20,6 +20,10 @@ from pe_core.mechanism import Mechanism
 OPTIMIZERS = ("sgd", "adam")
 # Adam's constants as published and as every library has them.
 DECAY_FIRST, DECAY_SECOND, FLOOR = 0.9, 0.999, 1e-8
+# Where no run of a block samples more than this share of the records, each run's own records are
+# copied together; above it all records at once are faster. A head's one product shared by all runs
+# is hard to beat; hidden layers have a product a run anyway.
+PACKED_HEAD, PACKED_DEEP = 0.15, 0.6
 
 
 @dataclass(frozen=True)
@@ -149,6 +153,7 @@ class Block:
         self._inputs = with_ones(examples.features)
         self._input_squares = np.square(self._inputs).sum(axis=1)[None]
         self._labels = examples.labels
+        self._few = examples.count * (PACKED_DEEP if len(start) > 1 else PACKED_HEAD)
         self._clip, self._batch, self._rate = clip, batch, learning_rate
         self._canary, self._gradient = canary, gradient
         self._moments = (
@@ -181,28 +186,59 @@ class Block:
 
     def clipped_sums(self, sampled: npt.NDArray[np.bool_]) -> Weights:
         """Return the sum of the clipped gradients of the sampled records, shaped as the weights."""
-        activations = forward(self.weights, self._inputs)
-        errors = residuals(self.weights, activations, self._labels)
-        squares = np.zeros((len(self.weights[0]), len(self._inputs)), self._inputs.dtype)
-        kernels.add_squared_norms(squares, errors[0], self._input_squares)
+        seen = None
+        if self._canary is not None:
+            seen = sampled[:, self._canary].copy()
+            sampled = sampled.copy()
+            sampled[:, self._canary] = False
+        inputs, input_squares, labels = self._inputs, self._input_squares, self._labels
+        most = int(sampled.sum(axis=1).max())
+        if most <= self._few:
+            rows, sampled = _packed(sampled, most)
+            inputs, labels = inputs[rows], labels[rows]
+            input_squares = input_squares[0, rows]
+        activations = forward(self.weights, inputs)
+        errors = residuals(self.weights, activations, labels)
+        squares = np.zeros(sampled.shape, inputs.dtype)
+        kernels.add_squared_norms(squares, errors[0], input_squares)
         for error, active in zip(errors[1:], activations):
             kernels.add_squared_norms(squares, error, np.square(active).sum(axis=1))
         kernels.clip_factors(squares, sampled, self._clip)
-        if self._canary is not None:
-            squares[:, self._canary] = 0
         for error in errors:
             kernels.scale(error, squares)
-        runs, units, records = errors[0].shape
-        first = errors[0].reshape(runs * units, records) @ self._inputs
-        sums: Weights = [first.reshape(runs, units, -1)]
+        if inputs.ndim == 2:
+            runs, units, records = errors[0].shape
+            first = errors[0].reshape(runs * units, records) @ inputs
+            sums: Weights = [first.reshape(runs, units, -1)]
+        else:
+            sums = [errors[0] @ inputs]
         sums += [
             error @ np.swapaxes(active, 1, 2) for error, active in zip(errors[1:], activations)
         ]
-        if self._canary is not None and self._gradient is not None:
-            seen = sampled[:, self._canary]
-            layer = sums[self._gradient.layer].reshape(runs, -1)
+        if seen is not None and self._gradient is not None:
+            layer = sums[self._gradient.layer].reshape(len(seen), -1)
             layer[seen, self._gradient.index] += self._gradient.value
         return sums
+
+
+def _packed(
+    sampled: npt.NDArray[np.bool_], most: int
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]:
+    """Return each run's sampled records moved to the front, and which entries are some.
+
+    Args:
+        sampled: (B, n).
+        most: the largest number of a run.
+
+    Returns:
+        (B, most) positions, 0 where a run has fewer records, and (B, most) bool.
+    """
+    counts = sampled.sum(axis=1)
+    filled = np.arange(most) < counts[:, None]
+    rows = np.zeros(filled.shape, np.intp)
+    # Both in the order of runs, then records.
+    rows[filled] = np.nonzero(sampled)[1]
+    return rows, filled
 
 
 def trajectory(

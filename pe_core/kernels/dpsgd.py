@@ -11,7 +11,10 @@ from numba import njit
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def softmax_residual(logits, labels):
-    """Turn logits (B, K, n) into softmax − one-hot, in place. `labels` (n,) are in [0, K)."""
+    """Turn logits (B, K, n) into softmax − one-hot, in place.
+
+    `labels` in [0, K) are (B, n), or (1, n) where all runs share them.
+    """
     runs, classes, records = logits.shape
     largest = np.empty(records, logits.dtype)
     total = np.empty(records, logits.dtype)
@@ -28,8 +31,9 @@ def softmax_residual(logits, labels):
         for k in range(classes):
             for i in range(records):
                 logits[b, k, i] /= total[i]
+        shared = min(b, labels.shape[0] - 1)
         for i in range(records):
-            logits[b, labels[i], i] -= 1
+            logits[b, labels[shared, i], i] -= 1
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
