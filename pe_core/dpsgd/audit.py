@@ -53,8 +53,10 @@ def audit_scores(
 ) -> Audit:
     """Return both lower bounds on ε from the scores of a game.
 
-    The first quarter of each hypothesis's runs fixes one threshold a bound, the one that would
-    give the largest bound if the quarter's rates held in the other runs; those are then counted.
+    The first quarter of each hypothesis's runs fixes one threshold a bound, the one with the
+    largest bound on the quarter's own counts; the other runs are then counted. (Rates of the
+    quarter taken for those of all runs would favour thresholds beyond which the quarter happens to
+    have no run: the ends of its own counts know how little that says.)
     Both Clopper-Pearson ends, FPR_U and FNR_U, are at tail α/2. TPR_L and TNR_L are their
     complements, so both branches hold together at confidence 1 − α.
 
@@ -77,9 +79,7 @@ def audit_scores(
     with_z, without = _scores("present", present), _scores("replaced", replaced)
     tail = alpha / 2
     held_z, held = int(with_z.size * THRESHOLD_SHARE), int(without.size * THRESHOLD_SHARE)
-    candidates, fpr, fnr = _expected_ends(
-        with_z[:held_z], without[:held], with_z.size - held_z, without.size - held, tail
-    )
+    candidates, fpr, fnr = _ends(with_z[:held_z], without[:held], tail)
     free = np.maximum(branch(1 - fnr, fpr, delta), branch(1 - fpr, fnr, delta))
     counts = _count(_best(candidates, free), with_z[held_z:], without[held:])
     if_gdp = _count(_best(candidates, separation(fpr, fnr)), with_z[held_z:], without[held:])
@@ -150,23 +150,17 @@ def gdp_epsilon(mu: float, delta: float) -> float:
     return optimize.brentq(lambda epsilon: gdp_delta(mu, epsilon) - delta, 0.0, high, xtol=1e-13)
 
 
-def _expected_ends(
-    present: npt.NDArray[np.float64],
-    replaced: npt.NDArray[np.float64],
-    present_runs: int,
-    replaced_runs: int,
-    tail: float,
+def _ends(
+    present: npt.NDArray[np.float64], replaced: npt.NDArray[np.float64], tail: float
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Return candidate thresholds and the ends FPR_U, FNR_U if their rates here held there."""
+    """Return candidate thresholds and the Clopper-Pearson ends FPR_U, FNR_U of their counts."""
     scores = np.unique(np.concatenate([present, replaced]))
     # Between two scores, so that a score next to the threshold may move and not cross it.
     candidates = np.concatenate([scores[:1] - 1.0, (scores[1:] + scores[:-1]) / 2, scores[-1:]])
-    positives = present.size - np.searchsorted(np.sort(present), candidates, side="right")
-    false = replaced.size - np.searchsorted(np.sort(replaced), candidates, side="right")
-    misses = np.rint((1 - positives / present.size) * present_runs).astype(np.int64)
-    alarms = np.rint(false / replaced.size * replaced_runs).astype(np.int64)
-    fpr = clopper_pearson(alarms, replaced_runs, tail).upper
-    fnr = clopper_pearson(misses, present_runs, tail).upper
+    misses = np.searchsorted(np.sort(present), candidates, side="right")
+    alarms = replaced.size - np.searchsorted(np.sort(replaced), candidates, side="right")
+    fpr = clopper_pearson(alarms, replaced.size, tail).upper
+    fnr = clopper_pearson(misses, present.size, tail).upper
     return candidates, fpr, fnr
 
 
