@@ -12,6 +12,13 @@ include: "workflow/rules/banks.smk"
 include: "workflow/rules/embed.smk"
 include: "workflow/rules/route.smk"
 include: "workflow/rules/probes.smk"
+
+
+if PARTS:
+
+    include: "workflow/rules/shards.smk"
+
+
 include: "workflow/rules/account.smk"
 include: "workflow/rules/audit.smk"
 include: "workflow/rules/tables.smk"

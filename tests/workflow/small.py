@@ -117,6 +117,14 @@ def duplicate(folder: Path, target: Path) -> Path:
     return shutil.copytree(folder, target, symlinks=True)
 
 
+def forget(folder: Path) -> Path:
+    """Remove everything that is made of the texts and embeddings."""
+    shutil.rmtree(folder / "results/tables", ignore_errors=True)
+    shutil.rmtree(folder / "results/small/A", ignore_errors=True)
+    (folder / "results/accounting.json").unlink(missing_ok=True)
+    return folder
+
+
 def get_config(folder: Path) -> dict[str, Any]:
     """Read the configuration of a house."""
     return yaml.safe_load((folder / "config" / "config.yaml").read_text())

@@ -38,6 +38,11 @@ FAMILIES = sorted(
     {attack.split("-")[0] for attack in ATTACKS} & {"paraphrase", "nonce"}
 )
 
+# One part for the auditor's own users, and the shards of the test users; none where all are one file.
+PARTS = ["own", *(f"test-{n}" for n in range(config["shards"]))]
+if config["shards"] == 1:
+    PARTS = []
+
 
 wildcard_constraints:
     dataset="|".join(map(re.escape, DATASETS)),

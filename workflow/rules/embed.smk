@@ -9,6 +9,7 @@ TEXTS = {
     "pool-paraphrase": "results/{dataset}/pools/paraphrase.parquet",
     "pool-nonce": "results/{dataset}/pools/nonce.parquet",
     **{f"bank-{bank}": f"results/{{dataset}}/banks/{bank}.parquet" for bank in BANKS},
+    **{f"part-{part}": f"results/{{dataset}}/parts/{part}.parquet" for part in PARTS},
 }
 
 

@@ -34,6 +34,7 @@ rule probes:
     params:
         clip=config["mechanism"]["clip"],
         votes=config["mechanism"]["votes"],
+        population=lambda w: DATASETS[w.dataset]["cohorts"]["test"],
         background=lambda w: (
             {
                 **config["mechanism"],

@@ -2,6 +2,7 @@
 
 Output: contributions.npz
     chosen (r,)                   which candidates became probes, in the order of their positions
+    vectors (r,d)                 their embeddings, float32
     positions (i,)                inspected bank positions
     canary (i,)                   the canary's contribution on them, float64
     data, indices, indptr, shape  everyone else's, as CSR (auxiliary, calibration, test users)
@@ -13,8 +14,8 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy import sparse
 
+import casting
 import population
 from artifacts import checked, load_array, load_arrays, save_arrays
 from job import job
@@ -50,8 +51,7 @@ def pool_covariance(base: Routes, vectors: np.ndarray, pool: np.ndarray) -> Any:
         size,
         snakemake.params.clip,
     )
-    test = people.users("test")
-    mechanism = population.mechanism(settings, test.stop - test.start)
+    mechanism = population.mechanism(settings, snakemake.params.population)
     return background.estimate(
         votes[:, bank_size:], mechanism, settings["shrinkage"], settings["ridge"]
     ).covariance
@@ -104,11 +104,9 @@ with job(snakemake) as log:
         own = vectors[rows]
         own_base = Routes(all_base.index[rows], all_base.squared_distance[rows])
 
-    others = people.user >= people.users("auxiliary").start
     if attack == "ordinary":
-        chosen = np.empty(0, np.int64)
+        chosen, probe_vectors = np.empty(0, np.int64), np.empty((0, vectors.shape[1]), np.float32)
         own_index = routes["original_index"][rows]
-        others_index = routes["original_index"][others]
         positions = np.unique(own_index)
     else:
         chosen, probe_vectors = choose(own_base, own, vectors)
@@ -116,31 +114,27 @@ with job(snakemake) as log:
         own_index = routing.merge_top_k(
             own_base, positions, routing.squared_distances(own, probe_vectors)
         ).index
-        others_index = routing.merge_top_k(
-            Routes(all_base.index[others], all_base.squared_distance[others]),
-            positions,
-            routing.squared_distances(vectors[others], probe_vectors),
-        ).index
 
     first = people.first[1:] - people.first[1]
     clip = snakemake.params.clip
     own_votes = contribution.contributions(
         own_index, np.zeros(len(own_index), np.int64), 1, bank_size, clip
     )
-    others_votes = sparse.csr_array(
-        contribution.contributions(
-            others_index,
-            people.user[others] - people.users("auxiliary").start,
-            int(first[-1]),
-            bank_size,
-            clip,
-        )[:, positions]
+    others = people.user >= people.users("auxiliary").start
+    others_votes = casting.cast(
+        casting.routed(routes, others, vectors, positions, probe_vectors),
+        people.user[others] - people.users("auxiliary").start,
+        int(first[-1]),
+        bank_size,
+        positions,
+        clip,
     )
     mine = own_votes[:, positions].toarray()[0]
     counts = np.unique(own_index, return_counts=True)[1]
     save_arrays(
         snakemake.output[0],
         chosen=chosen,
+        vectors=probe_vectors,
         positions=positions,
         canary=mine,
         data=others_votes.data,

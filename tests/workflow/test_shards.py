@@ -1,0 +1,48 @@
+"""A population in parts: the same bytes as in one file, and the same exact ε from tallies."""
+
+import polars as pl
+import pytest
+
+from tests.workflow import small
+
+pytestmark = pytest.mark.slow
+
+CELLS = "results/small/A/all-MiniLM-L6-v2"
+STREAMED = "results/tables/streamed.csv"
+
+
+@pytest.fixture(scope="module")
+def sharded(done, tmp_path_factory):
+    """A copy that keeps its texts and embeddings and is made in three shards."""
+    folder = small.forget(small.duplicate(done, tmp_path_factory.mktemp("sharded") / "house"))
+    small.set_config(folder, {**small.get_config(folder), "shards": 3})
+    small.snakemake(folder, *small.TARGETS, STREAMED)
+    return folder
+
+
+def test_tables_and_contributions_are_those_of_one_file(done, sharded):
+    assert not (sharded / f"{CELLS}/routes.npz").exists()
+    one_file = small.tables(done)
+    assert {name: small.tables(sharded)[name] for name in one_file} == one_file
+    made = sorted((done / CELLS).rglob("contributions.npz"))
+    assert len(made) == len(small.ATTACKS)
+    for path in made:
+        assert (sharded / path.relative_to(done)).read_bytes() == path.read_bytes()
+
+
+def test_tallies_give_the_exact_rates(done, sharded):
+    streamed = pl.read_csv(sharded / STREAMED).sort("attack")
+    expected = pl.read_csv(done / "results/tables/canaries.csv").sort("attack")
+    assert streamed["users"].to_list() == [small.COHORTS["test"]] * len(small.ATTACKS)
+    for column in ("epsilon_exact_best", "separation"):
+        assert streamed[column].to_list() == pytest.approx(expected[column].to_list(), abs=1.5e-6)
+
+
+def test_parts_hold_each_test_user_once(sharded):
+    records = pl.read_parquet(sharded / "results/small/records.parquet")
+    parts = [
+        pl.read_parquet(sharded / f"results/small/parts/{part}.parquet")
+        for part in ("own", "test-0", "test-1", "test-2")
+    ]
+    assert pl.concat(parts).equals(records)
+    assert [part["user"].n_unique() for part in parts[1:]] == [4, 4, 4]
