@@ -35,16 +35,21 @@ include: "workflow/rules/dpsgd.smk"
 rule all:
     default_target: True
     input:
-        "results/tables/table2.csv",
-        "results/tables/table4.csv",
-        # With one encoder it would repeat rows of table 2.
-        ["results/tables/table3.csv"] if len(ENCODERS) > 1 else [],
-        "results/tables/canaries.csv",
-        "results/tables/planning.csv",
         expand(
-            "results/figures/{figure}.svg",
-            figure=["attacks", "gap", "exposure", "delta", "trade_off"],
+            "results/tables/{table}.{kind}",
+            table=[*FOR_PEOPLE, *swap_tables()],
+            kind=["csv", "md", "tex"],
         ),
-        "results/figures/figure1.svg",
-        "results/figures/accounts.svg",
-        swap_tables(),
+        expand(
+            "results/figures/{figure}.{kind}",
+            figure=[
+                "attacks",
+                "gap",
+                "exposure",
+                "delta",
+                "trade_off",
+                "figure1",
+                "accounts",
+            ],
+            kind=["svg", "pdf"],
+        ),

@@ -51,7 +51,8 @@ class Files(dict):
         return list(self.values())[key] if isinstance(key, int) else super().__getitem__(key)
 
     def __iter__(self):
-        return iter(list(self.values()))
+        each = (value if isinstance(value, list) else [value] for value in self.values())
+        return itertools.chain.from_iterable(each)
 
 
 def run(script, folder, inputs, outputs, params=(), **wildcards) -> dict[str, Any]:
@@ -59,10 +60,11 @@ def run(script, folder, inputs, outputs, params=(), **wildcards) -> dict[str, An
     job = SimpleNamespace(
         input=Files(inputs),
         output=Files({name: str(path) for name, path in outputs.items()}),
-        params=SimpleNamespace(**dict(params)),
+        params=SimpleNamespace(**{"code": "", **dict(params)}),
         wildcards=SimpleNamespace(**wildcards),
         log=[str(folder / "logs" / f"{script}.log")],
         rule=script,
+        config={"seed": 1},
     )
     return runpy.run_path(str(SCRIPTS / f"{script}.py"), init_globals={"snakemake": job})
 
@@ -138,7 +140,7 @@ def audits(tmp_path_factory) -> tuple[list[str], list[dict[str, Any]]]:
 def draw(script, folder, audits) -> dict[str, Any]:
     outputs = {kind: folder / f"{script}.{kind}" for kind in ("svg", "pdf")}
     if script == "gap":
-        outputs = {"table": folder / "gap.csv", **outputs}
+        outputs = {"csv": folder / "gap.csv", **outputs}
     return run(script, folder, {"audits": audits[0]}, outputs)
 
 
@@ -450,7 +452,7 @@ def test_shares_above_levels_are_counted_and_drawn(tmp_path):
             "accounting": str(tmp_path / "accounting.json"),
         },
         {
-            "table": tmp_path / "exposure.csv",
+            "csv": tmp_path / "exposure.csv",
             "levels": tmp_path / "levels.csv",
             "svg": tmp_path / "exposure.svg",
             "pdf": tmp_path / "exposure.pdf",
@@ -479,7 +481,7 @@ def path_of(names) -> str:
 
 
 def test_plans_say_what_trials_can_show_and_what_none_can(tmp_path):
-    outputs = {"json": tmp_path / "planning.json", "table": tmp_path / "planning.csv"}
+    outputs = {"json": tmp_path / "planning.json", "csv": tmp_path / "planning.csv"}
     params = {
         "mechanism": MECHANISM,
         "evaluation": EVALUATION,
@@ -487,7 +489,7 @@ def test_plans_say_what_trials_can_show_and_what_none_can(tmp_path):
         "planning": {"trials": [1_000_000], "epsilons": [0.99, 1.9]},
     }
     run("planning", tmp_path, {}, outputs, params)
-    bound, needed, never = rows_of(outputs["table"])
+    bound, needed, never = rows_of(outputs["csv"])
     # The paper's setting: 0.99 is expected of an ideal attack at a million trials.
     assert float(bound["epsilon"]) == pytest.approx(0.99, abs=0.005)
     assert 0.95e6 < int(needed["trials"]) < 1.05e6

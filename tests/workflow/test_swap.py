@@ -239,7 +239,7 @@ def test_a_real_pair_goes_into_the_table(folder):
         mean = rates[rate] * counts["trials"]
         assert abs(counts[name] - mean) < 5 * np.sqrt(mean + 1)
     table = folder / "swap.csv"
-    run("swap_table", folder, {"pair": folder / "swap.json"}, {"table": table}, {})
+    run("swap_table", folder, {"pair": folder / "swap.json"}, {"csv": table}, {})
     (row,) = pl.read_csv(table).to_dicts()
     assert row["epsilon_exact_best"] == pytest.approx(best, abs=1e-6)
     assert row["epsilon_theory"] == pytest.approx(1.7082102, abs=1e-6)
@@ -278,7 +278,7 @@ def test_proofs_and_attacks_stand_under_the_question_that_they_answer(folder):
             "audits": [folder / "audit.json"],
             "swaps": [folder / "swap.json"],
         },
-        {"table": table},
+        {"csv": table},
         {},
     )
     rows = pl.read_csv(table)

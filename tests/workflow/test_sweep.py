@@ -1,5 +1,6 @@
 """The sweep's scripts on made-up contributions, and what a change of σ plans."""
 
+import itertools
 import json
 import runpy
 from types import SimpleNamespace
@@ -44,7 +45,8 @@ class Files(dict):
         return list(self.values())[key] if isinstance(key, int) else super().__getitem__(key)
 
     def __iter__(self):
-        return iter(self.values())
+        each = (value if isinstance(value, list) else [value] for value in self.values())
+        return itertools.chain.from_iterable(each)
 
 
 def run(script, folder, inputs, outputs, params, **wildcards):
@@ -52,10 +54,11 @@ def run(script, folder, inputs, outputs, params, **wildcards):
     job = SimpleNamespace(
         input=Files(inputs),
         output=Files({name: str(path) for name, path in outputs.items()}),
-        params=SimpleNamespace(**params),
+        params=SimpleNamespace(**{"code": "", **params}),
         wildcards=SimpleNamespace(**wildcards),
         log=[str(folder / "logs" / f"{script}.log")],
         rule=script,
+        config={"seed": 1},
         threads=1,
     )
     return runpy.run_path(str(SCRIPTS / f"{script}.py"), init_globals={"snakemake": job})
@@ -160,7 +163,7 @@ def test_an_end_that_nothing_bounds_is_empty_in_the_table_and_drawn(folder):
     found = points(folder, "few")
     assert any(point["epsilon_upper"] is None for point in found.values())
     table = folder / "figure1.csv"
-    run("figure1_table", folder, {"few": folder / "few.json"}, {"table": table}, {})
+    run("figure1_table", folder, {"few": folder / "few.json"}, {"csv": table}, {})
     rows = pl.read_csv(table)
     assert len(rows) == 4
     assert rows["epsilon_upper"].null_count() > 0

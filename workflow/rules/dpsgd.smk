@@ -179,7 +179,8 @@ rule dpsgd_table:
             share=DPSGD_SHARES,
         ),
     output:
-        "results/tables/substitute_dpsgd.csv",
+        csv="results/tables/substitute_dpsgd.csv",
+        provenance="results/tables/substitute_dpsgd.provenance.json",
     log:
         "logs/dpsgd/table.log",
     conda:

@@ -241,7 +241,8 @@ rule evolution:
         audits=lambda w: runs(f"{RUN}/audit.json", audited=True),
         utilities=lambda w: runs(f"{RUN}/utility.json"),
     output:
-        "results/tables/evolution.csv",
+        csv="results/tables/evolution.csv",
+        provenance="results/tables/evolution.provenance.json",
     log:
         "logs/evolution.log",
     conda:
@@ -259,7 +260,8 @@ rule candidates:
             f"{ROUND}/release.npz".format(**release) for release in releases()
         ],
     output:
-        "results/tables/candidates.csv",
+        csv="results/tables/candidates.csv",
+        provenance="results/tables/candidates.provenance.json",
     log:
         "logs/candidates.log",
     conda:

@@ -35,7 +35,8 @@ rule gap:
     input:
         audits=TABLES["table4"],
     output:
-        table="results/tables/gap.csv",
+        csv="results/tables/gap.csv",
+        provenance="results/tables/gap.provenance.json",
         svg="results/figures/gap.svg",
         pdf="results/figures/gap.pdf",
     log:
@@ -127,8 +128,10 @@ rule exposures:
         ),
         accounting="results/accounting.json",
     output:
-        table="results/tables/exposure.csv",
+        csv="results/tables/exposure.csv",
+        provenance="results/tables/exposure.provenance.json",
         levels="results/tables/exposure_levels.csv",
+        levels_provenance="results/tables/exposure_levels.provenance.json",
         svg="results/figures/exposure.svg",
         pdf="results/figures/exposure.pdf",
     log:

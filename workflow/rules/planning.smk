@@ -5,7 +5,8 @@
 rule planning:
     output:
         json="results/planning.json",
-        table="results/tables/planning.csv",
+        csv="results/tables/planning.csv",
+        provenance="results/tables/planning.provenance.json",
     log:
         "logs/planning.log",
     conda:

@@ -90,7 +90,8 @@ rule swap_table:
     input:
         lambda w: swaps(f"{PAIR}/swap.json"),
     output:
-        "results/tables/swap.csv",
+        csv="results/tables/swap.csv",
+        provenance="results/tables/swap.provenance.json",
     log:
         "logs/swap_table.log",
     conda:
@@ -110,7 +111,8 @@ rule accounts:
         audits=TABLES["table2"],
         swaps=lambda w: swaps(f"{PAIR}/swap.json"),
     output:
-        "results/tables/accounts.csv",
+        csv="results/tables/accounts.csv",
+        provenance="results/tables/accounts.provenance.json",
     log:
         "logs/accounts.log",
     conda:

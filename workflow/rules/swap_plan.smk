@@ -57,8 +57,8 @@ def swaps(pattern):
 
 
 def swap_tables():
-    """The swap table, where there are two canaries to make a pair of."""
-    return ["results/tables/swap.csv"] if swaps(PAIR) else []
+    """The swap table's name, where there are two canaries to make a pair of."""
+    return ["swap"] if swaps(PAIR) else []
 
 
 def of_pair(pattern, *families):

@@ -53,7 +53,8 @@ rule figure1_table:
     input:
         lambda w: sweeps(f"{CELL}/sweep.json"),
     output:
-        "results/tables/figure1.csv",
+        csv="results/tables/figure1.csv",
+        provenance="results/tables/figure1.provenance.json",
     log:
         "logs/figure1_table.log",
     conda:

@@ -3,6 +3,8 @@
 #           results/tables/table3.csv    encoders
 #           results/tables/table4.csv    bank arms
 #           results/tables/canaries.csv  every canary's own values
+#           results/tables/{table}.md, .tex         any table for people
+#           results/tables/{table}.provenance.json  what made it
 # One row is the largest bound of an attack's canaries, as in the paper's tables of the same number.
 
 AUDIT = f"{CELL}/audit.json"
@@ -18,6 +20,16 @@ TABLES = {
     ),
     "table4": cells(AUDIT, encoders=FIRST["encoders"]),
 }
+FOR_PEOPLE = [
+    "table2",
+    # With one encoder it would repeat rows of table 2.
+    *(["table3"] if len(ENCODERS) > 1 else []),
+    "table4",
+    "canaries",
+    "accounts",
+    "exposure_levels",
+    "planning",
+]
 
 
 rule table:
@@ -25,7 +37,8 @@ rule table:
         audits=lambda w: TABLES[w.table],
         paper="workflow/report/paper_tables.csv",
     output:
-        "results/tables/{table}.csv",
+        csv="results/tables/{table}.csv",
+        provenance="results/tables/{table}.provenance.json",
     log:
         "logs/{table}.log",
     wildcard_constraints:
@@ -45,7 +58,8 @@ rule canaries:
     input:
         sorted(set(sum(TABLES.values(), []))),
     output:
-        "results/tables/canaries.csv",
+        csv="results/tables/canaries.csv",
+        provenance="results/tables/canaries.provenance.json",
     log:
         "logs/canaries.log",
     conda:
@@ -57,3 +71,25 @@ rule canaries:
         code=code("canaries"),
     script:
         "../scripts/canaries.py"
+
+
+rule readable:
+    input:
+        csv="results/tables/{name}.csv",
+        provenance="results/tables/{name}.provenance.json",
+    output:
+        md="results/tables/{name}.md",
+        tex="results/tables/{name}.tex",
+    log:
+        "logs/readable/{name}.log",
+    wildcard_constraints:
+        name="[a-z0-9_]+",
+    conda:
+        "../../envs/environment.yaml"
+    resources:
+        mem_mb=lambda w, attempt: 1000 * attempt,
+        runtime=lambda w, attempt: 10 * attempt,
+    params:
+        code=code("readable"),
+    script:
+        "../scripts/readable.py"

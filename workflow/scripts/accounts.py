@@ -10,7 +10,8 @@ by trials, valid for all of them together.
 import polars as pl
 
 import contracts
-from artifacts import load_json, writing
+import tables
+from artifacts import load_json
 from audits import load_audit
 from job import job
 
@@ -57,6 +58,7 @@ def measured(audits: list[dict], kind: str, question: str) -> list[dict]:
             "epsilon_low": max(each["lower"] for each in found),
             "epsilon": max(each["exact_best"] for each in found),
             "epsilon_high": None,
+            "obtained": "epsilon: exact, best threshold; low: trials",
             "answers": ATTACKS[kind],
         }
         for (dataset, attack), found in groups.items()
@@ -74,6 +76,7 @@ with job(snakemake):
             "epsilon_low": accounts[name]["low"],
             "epsilon": accounts[name]["estimate"],
             "epsilon_high": accounts[name]["high"],
+            "obtained": "certified accountant",
             "answers": answers,
         }
         for name, (question, answers) in ACCOUNTS.items()
@@ -92,5 +95,4 @@ with job(snakemake):
     table = pl.DataFrame(rows, infer_schema_length=None).sort(
         pl.col("question") != MEMBERSHIP, maintain_order=True
     )
-    with writing(snakemake.output[0]) as path:
-        table.write_csv(path, float_precision=6)
+    tables.save(snakemake, table, snakemake.output.csv)

@@ -8,20 +8,21 @@ which round it was written (0: before the first release).
 import numpy as np
 import polars as pl
 
-from artifacts import checked, load_arrays, writing
+import tables
+from artifacts import checked, load_arrays
 from job import job
 
 MOST = 10
 
 with job(snakemake):
-    tables = []
+    found = []
     for names, bank, release in zip(
         snakemake.params.rounds, snakemake.input.banks, snakemake.input.releases
     ):
         histogram = load_arrays(release)["histogram"]
         top = np.argsort(-histogram, kind="stable")[:MOST]
         rows = pl.read_parquet(checked(bank))[top]
-        tables.append(
+        found.append(
             rows.select(
                 *(pl.lit(value).alias(name) for name, value in names.items()),
                 pl.int_range(1, len(top) + 1).alias("rank"),
@@ -33,5 +34,4 @@ with job(snakemake):
                 "text",
             )
         )
-    with writing(snakemake.output[0]) as path:
-        pl.concat(tables).write_csv(path, float_precision=6)
+    tables.save(snakemake, pl.concat(found), snakemake.output.csv)

@@ -8,7 +8,8 @@ not; `epsilon_exact` is S1's without trials. Accuracies are shares; S1 has no mo
 import polars as pl
 
 import dpsgd_audits
-from artifacts import load_json, writing
+import tables
+from artifacts import load_json
 from job import job
 
 ADJACENCIES = ("add_remove", "substitute", "group")
@@ -23,12 +24,12 @@ with job(snakemake):
         found = load_json(path)
         for row in found["rows"]:
             without[found["model"], found["participation"], row["steps"]] = row["accuracy"]
-    table = []
+    rows = []
     for path in snakemake.input.audits:
         audit = dpsgd_audits.load(path)
         for row in audit["rows"]:
             allowed = accounts[audit["participation"], row["steps"]]
-            table.append(
+            rows.append(
                 {
                     "model": audit["model"],
                     "scenario": audit["scenario"],
@@ -63,5 +64,4 @@ with job(snakemake):
                     "warnings": "; ".join(audit["warnings"]),
                 }
             )
-    with writing(snakemake.output[0]) as path:
-        pl.DataFrame(table, infer_schema_length=None).write_csv(path, float_precision=6)
+    tables.save(snakemake, pl.DataFrame(rows, infer_schema_length=None), snakemake.output.csv)

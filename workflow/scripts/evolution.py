@@ -6,7 +6,8 @@ releases up to it; runs without an audit have none. MAUVE is on encoder features
 
 import polars as pl
 
-from artifacts import load_json, writing
+import tables
+from artifacts import load_json
 from evolve_audits import load_audit
 from job import job
 
@@ -45,5 +46,4 @@ with job(snakemake):
                     **{name: epsilons.get(source) for name, source in EPSILONS.items()},
                 }
             )
-    with writing(snakemake.output[0]) as path:
-        pl.DataFrame(rows, infer_schema_length=None).write_csv(path, float_precision=6)
+    tables.save(snakemake, pl.DataFrame(rows, infer_schema_length=None), snakemake.output.csv)

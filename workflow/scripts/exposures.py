@@ -11,13 +11,15 @@ from matplotlib.lines import Line2D
 
 import population
 import style
-from artifacts import checked, load_json, writing
+import tables
+from artifacts import checked, load_json
 from audits import GRID
 from job import job
 from pe_core import planning
 from pe_core.exposure import share_above
 
 BINS = 40
+WAY = tables.WAYS["epsilon_exact_best"]
 COLOURS = (style.BLUE, style.VERMILION, style.GREEN, style.PURPLE)
 LINES = ("-", style.DASHED, style.DOTTED, "-.")
 
@@ -41,11 +43,10 @@ def draw(left: Axes, right: Axes, epsilon: np.ndarray, reach: float, look: dict)
 
 with job(snakemake):
     table = pl.concat([pl.read_csv(checked(path)) for path in snakemake.input.exposures])
-    with writing(snakemake.output.table) as path:
-        table.write_csv(path, float_precision=6)
-    shares = pl.DataFrame(above(table, snakemake.params.levels))
-    with writing(snakemake.output.levels) as path:
-        shares.write_csv(path, float_precision=6)
+    table = table.with_columns(obtained=pl.lit(WAY))
+    tables.save(snakemake, table, snakemake.output.csv)
+    shares = pl.DataFrame(above(table, snakemake.params.levels)).with_columns(obtained=pl.lit(WAY))
+    tables.save(snakemake, shares, snakemake.output.levels)
 
     mechanism = population.mechanism(snakemake.params.mechanism, 1)
     evaluation = snakemake.params.evaluation

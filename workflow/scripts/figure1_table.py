@@ -8,7 +8,7 @@ that nothing bounds is empty.
 import polars as pl
 
 import contracts
-from artifacts import writing
+import tables
 from job import job
 
 NAMES = ("dataset", "bank", "encoder", "attack", "canary")
@@ -20,5 +20,4 @@ with job(snakemake):
         for sweep in sweeps
         for point in sweep["points"]
     ]
-    with writing(snakemake.output[0]) as path:
-        pl.DataFrame(rows, infer_schema_length=None).write_csv(path, float_precision=6)
+    tables.save(snakemake, pl.DataFrame(rows, infer_schema_length=None), snakemake.output.csv)

@@ -12,7 +12,7 @@ from matplotlib.patches import Patch
 
 import cells
 import style
-from artifacts import writing
+import tables
 from audits import GRID
 from job import job
 
@@ -25,12 +25,23 @@ STEPS = {
     "expected": ("the price of trials (expected)", style.VERMILION),
     "realised": ("luck of these trials", style.GREY),
 }
+# The other steps are computed at their best threshold.
+OBTAINED = {
+    "calibrated threshold": "exact",
+    "expected": "expected of the trials",
+    "realised": "trials",
+}
 
 
 def rows_of(arm: cells.Arm) -> list[dict]:
     """Return the table's rows of one arm."""
     return [
-        {**{name: audit[name] for name in GRID}, "canary": audit["canary"], **step}
+        {
+            **{name: audit[name] for name in GRID},
+            "canary": audit["canary"],
+            **step,
+            "obtained": OBTAINED.get(step["step"], "exact, best threshold"),
+        }
         for canaries in arm.values()
         for audit in canaries
         for step in audit["ladder"]
@@ -82,8 +93,7 @@ with job(snakemake):
     table = pl.DataFrame(
         [row for arm in arms.values() for row in rows_of(arm)], infer_schema_length=None
     )
-    with writing(snakemake.output.table) as path:
-        table.write_csv(path, float_precision=6)
+    tables.save(snakemake, table, snakemake.output.csv)
 
     one = cells.any_of(arms)
     epsilon, trials = one["epsilon"], one["counts"]["trials"]

@@ -8,7 +8,8 @@ them is enough. No cell is needed, so that it can be asked before anything is ru
 import polars as pl
 
 import population
-from artifacts import save_json, writing
+import tables
+from artifacts import save_json
 from job import job
 from pe_core import InputError, planning
 from pe_core.best import best_epsilon, ideal_test
@@ -24,6 +25,7 @@ with job(snakemake):
             "question": "expected bound",
             "trials": ceiling.trials,
             "epsilon": ceiling.expected,
+            "obtained": "expected of an ideal attack",
             "note": "",
         }
         for ceiling in planning.ceilings(test, wanted["trials"], delta, tail)
@@ -35,7 +37,13 @@ with job(snakemake):
         except InputError as error:
             note = str(error)
         rows.append(
-            {"question": "trials needed", "trials": trials, "epsilon": epsilon, "note": note}
+            {
+                "question": "trials needed",
+                "trials": trials,
+                "epsilon": epsilon,
+                "obtained": "wanted of an ideal attack",
+                "note": note,
+            }
         )
     save_json(
         snakemake.output.json,
@@ -46,5 +54,4 @@ with job(snakemake):
             "rows": rows,
         },
     )
-    with writing(snakemake.output.table) as path:
-        pl.DataFrame(rows, infer_schema_length=None).write_csv(path, float_precision=6)
+    tables.save(snakemake, pl.DataFrame(rows, infer_schema_length=None), snakemake.output.csv)

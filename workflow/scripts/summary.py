@@ -1,52 +1,55 @@
-"""Print tables of results on the terminal: `python workflow/scripts/summary.py TABLE.csv ...`."""
+"""Print tables of results on the terminal: `python workflow/scripts/summary.py TABLE.csv ...`.
 
-import csv
+Below them, what there is to open.
+"""
+
 import sys
+import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 
-# In the CSV only: a terminal is 80 columns wide.
-LEFT_OUT = {"epsilon_expected", "epsilon_parametric", "canary"}
+import tables
 
-
-def readable(cell: str) -> str:
-    """Return a number with three decimals, anything else as it is."""
-    try:
-        return f"{float(cell):.3f}" if "." in cell else cell
-    except ValueError:
-        return cell
+# In the files only: a terminal is 80 columns wide.
+LEFT_OUT = frozenset({"epsilon_expected", "epsilon_parametric", "canary"})
+WIDTH = 80
+# What a reader opens first, with what it is.
+OPEN = {
+    "audit-card.html": "the verdict on one page",
+    "report.html": "every figure, table and setting",
+    "figures/attacks.svg": "what each attack proves",
+    "tables": "all tables: .csv, .md for a page, .tex for a paper",
+}
 
 
 def rendered(path: Path) -> str:
     """Return one CSV as text; columns that are the same in all rows stand once, below it."""
-    with path.open(newline="") as file:
-        header, *rows = csv.reader(file)
-    cells = {
-        name: [readable(cell) for cell in column]
-        for name, column in zip(header, zip(*rows))
-        if name not in LEFT_OUT
-    }
-    shared = {
-        name: column[0] for name, column in cells.items() if len(rows) > 1 and len({*column}) == 1
-    }
-    columns = []
-    for name, column in cells.items():
-        if name in shared:
-            continue
-        # A heading is stacked word by word, so that the numbers decide the width.
-        words = name.replace("epsilon", "ε").split("_")
-        number = all(cell == "" or cell[-1].isdigit() for cell in column)
-        columns.append((words, column, number))
-    height = max(len(words) for words, _, _ in columns)
+    table = tables.shown(path, LEFT_OUT)
+    # A heading is stacked word by word, so that the numbers decide the width.
+    stacks = [column.name.replace("epsilon", "ε").split("_") for column in table.columns]
+    height = max(map(len, stacks))
     blocks = []
-    for words, column, number in columns:
+    for words, column in zip(stacks, table.columns, strict=True):
         lines = [""] * (height - len(words)) + words
-        width = max(map(len, [*lines, *column]))
-        lines += ["─" * width, *column]
-        blocks.append([line.rjust(width) if number else line.ljust(width) for line in lines])
-    text = [str(path), *("  ".join(parts).rstrip() for parts in zip(*blocks)), ""]
-    text += [f"{name}: {cell}" for name, cell in shared.items() if cell]
+        width = max(map(len, [*lines, *column.cells]))
+        lines += ["─" * width, *column.cells]
+        blocks.append(
+            [line.rjust(width) if column.numeric else line.ljust(width) for line in lines]
+        )
+    text = [str(path), *("  ".join(parts).rstrip() for parts in zip(*blocks, strict=True)), ""]
+    for name, cell in table.shared.items():
+        text += textwrap.wrap(f"{name}: {cell}", WIDTH, subsequent_indent="  ")
     return "\n".join(text) + "\n"
+
+
+def to_open(results: Path) -> Iterator[str]:
+    """Yield a line for each of the things to open that there are."""
+    there = {results / name: what for name, what in OPEN.items() if (results / name).exists()}
+    width = max((len(str(path)) for path in there), default=0)
+    for path, what in there.items():
+        yield f"{path!s:{width}}  {what}"
 
 
 if __name__ == "__main__":
     print("\n".join(rendered(Path(argument)) for argument in sys.argv[1:]))
+    print("\n".join(to_open(Path("results"))))

@@ -8,7 +8,7 @@ empty where one of them is zero.
 import polars as pl
 
 import contracts
-from artifacts import writing
+import tables
 from job import job
 
 NAMES = ("dataset", "bank", "encoder", "attack", "kind", "first", "second")
@@ -30,5 +30,4 @@ def row(audit: dict) -> dict:
 
 with job(snakemake):
     rows = [row(contracts.load(path, "swap_audit")) for path in snakemake.input]
-    with writing(snakemake.output[0]) as path:
-        pl.DataFrame(rows, infer_schema_length=None).write_csv(path, float_precision=6)
+    tables.save(snakemake, pl.DataFrame(rows, infer_schema_length=None), snakemake.output.csv)

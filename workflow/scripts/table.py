@@ -6,7 +6,7 @@ Output: one row a dataset, bank, encoder and attack; ε are dimensionless, share
 
 import polars as pl
 
-from artifacts import writing
+import tables
 from audits import GRID, load_audit, row_of
 from job import job
 
@@ -28,5 +28,4 @@ with job(snakemake):
         )
         .drop("row")
     )
-    with writing(snakemake.output[0]) as path:
-        table.write_csv(path, float_precision=6)
+    tables.save(snakemake, table, snakemake.output.csv)
