@@ -96,13 +96,13 @@ def test_bounds_follow_from_their_counts():
 
 def test_many_runs_come_near_a_small_separation():
     found = []
-    for seed in range(4):
+    for seed in range(12):
         random = np.random.default_rng(seed)
         present, replaced = random.normal(0.4, 1.0, 12_500), random.normal(0.0, 1.0, 12_500)
         found.append(audit_scores(present, replaced, 1e-5, 0.05).mu_lower)
     # At the middle threshold both rates are Φ(−0.2) = 0.4207, whose ends from 9,375 runs are at
     # most 0.4308: μ = 0.349. A rare event of 3,125 runs, taken at its rate, would promise more.
-    assert np.mean(found) > 0.3
+    assert min(found) > 0.3
 
 
 def test_all_scores_equal_prove_nothing():
