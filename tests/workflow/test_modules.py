@@ -22,14 +22,16 @@ def tree(tmp_path, monkeypatch):
     monkeypatch.setattr(modules, "ROOT", tmp_path)
     monkeypatch.setattr(modules, "SCRIPTS", scripts)
 
+    def forget():
+        for name in ("parsed", "compiled_away", "imports", "closure", "digest"):
+            getattr(modules, name).cache_clear()
+
     def digest():
-        for cached in (modules.imports, modules.closure, modules.digest):
-            cached.cache_clear()
+        forget()
         return modules.digest("go")
 
     yield tmp_path, digest
-    for cached in (modules.imports, modules.closure, modules.digest):
-        cached.cache_clear()
+    forget()
 
 
 @pytest.mark.parametrize(

@@ -27,10 +27,25 @@ def _file_of(name: str) -> Path | None:
 
 
 @cache
+def parsed(path: Path) -> ast.Module:
+    """Return the syntax tree of a file."""
+    return ast.parse(path.read_text())
+
+
+@cache
+def compiled_away(path: Path) -> bytes:
+    """Return what of a file makes a difference: its tree, without comments and layout.
+
+    Most scripts share most modules, and writing a tree down costs more than the rest of a digest.
+    """
+    return f"{path.relative_to(ROOT)}\n{ast.dump(parsed(path))}\n".encode()
+
+
+@cache
 def imports(path: Path) -> frozenset[Path]:
     """Return the files of ours that `path` imports directly, packages on the way included."""
     found: set[Path] = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(parsed(path)):
         names: list[str] = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
@@ -61,7 +76,5 @@ def digest(script: str) -> str:
     """Return the digest of all modules of ours that `workflow/scripts/{script}.py` uses."""
     total = hashlib.sha256()
     for file in sorted(closure(SCRIPTS / f"{script}.py")):
-        # Compiled away: the tree decides, so that comments and layout rerun nothing.
-        tree = ast.dump(ast.parse(file.read_text()))
-        total.update(f"{file.relative_to(ROOT)}\n{tree}\n".encode())
+        total.update(compiled_away(file))
     return total.hexdigest()[:16]
