@@ -30,6 +30,7 @@ include: "workflow/rules/planning.smk"
 include: "workflow/rules/evolve.smk"
 include: "workflow/rules/dpsgd_plan.smk"
 include: "workflow/rules/dpsgd.smk"
+include: "workflow/rules/report.smk"
 
 
 rule all:
@@ -53,3 +54,4 @@ rule all:
             ],
             kind=["svg", "pdf"],
         ),
+        "results/audit-card.html",

@@ -1,0 +1,74 @@
+# Requires: every audit of the tables, exposure and accounts.
+# Makes:    results/audit-card.html   one page for who must decide
+#           results/candidates.html   the most voted texts of each round, asked for by name
+
+
+rule audit_card:
+    input:
+        template="workflow/report/audit-card.html.j2",
+        style="workflow/report/page.css",
+        audits=list(dict.fromkeys(TABLES["table4"] + TABLES["table3"])),
+        accounting="results/accounting.json",
+        exposure="results/tables/exposure.csv",
+        levels="results/tables/exposure_levels.csv",
+        accounts="results/tables/accounts.csv",
+        records=expand("results/{dataset}/records.json", dataset=DATASETS),
+        encoders=expand(
+            "results/{dataset}/embeddings/{encoder}/records.json",
+            dataset=list(DATASETS)[0],
+            encoder=ENCODERS,
+        ),
+        texts=expand("results/{dataset}/records.parquet", dataset=DATASETS)
+        + expand(
+            "results/{dataset}/banks/{bank}.parquet", dataset=DATASETS, bank=BANKS
+        )
+        + expand(
+            "results/{dataset}/pools/{family}.parquet",
+            dataset=DATASETS,
+            family=FAMILIES,
+        ),
+    output:
+        "results/audit-card.html",
+    log:
+        "logs/audit_card.log",
+    conda:
+        "../../envs/environment.yaml"
+    resources:
+        mem_mb=lambda w, attempt: 2000 * attempt,
+        runtime=lambda w, attempt: 30 * attempt,
+    params:
+        datasets=[
+            {name: dataset[name] for name in ("name", "loader", "cohorts")}
+            for dataset in DATASETS.values()
+        ],
+        encoders=[
+            {"name": name, "dtype": encoder["dtype"]}
+            for name, encoder in ENCODERS.items()
+        ],
+        generator={name: config["generator"].get(name) for name in ("source", "model")},
+        bank=config["bank"],
+        canaries=config["canaries"],
+        audit_code=code("audit"),
+        code=code("audit_card"),
+    script:
+        "../scripts/audit_card.py"
+
+
+rule candidates_page:
+    input:
+        template="workflow/report/candidates.html.j2",
+        style="workflow/report/page.css",
+        candidates="results/tables/candidates.csv",
+    output:
+        "results/candidates.html",
+    log:
+        "logs/candidates_page.log",
+    conda:
+        "../../envs/environment.yaml"
+    resources:
+        mem_mb=lambda w, attempt: 1000 * attempt,
+        runtime=lambda w, attempt: 10 * attempt,
+    params:
+        code=code("candidates_page"),
+    script:
+        "../scripts/candidates_page.py"

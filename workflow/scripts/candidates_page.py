@@ -1,0 +1,73 @@
+"""A page on which the most voted candidates of each round can be read.
+
+Output: candidates.html, a section for every run with noise and a table for every round.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+import pages
+from artifacts import checked, save_text
+from audit_card_evidence import synthetic
+from audit_card_values import Value
+from job import job
+
+RUN = ("dataset", "bank", "encoder", "transcript", "run")
+# Its counts are exact and so is what they made: not something that a server may show.
+PRIVATE = "noiseless"
+
+
+def title(run: str) -> str:
+    """Return a run's name for people.
+
+    Example:
+        >>> title("nonce-canary-0"), title("unaudited")
+        ('audited: nonce, canary 0', 'without probes')
+    """
+    attack, found, canary = run.partition("-canary-")
+    return f"audited: {attack}, canary {canary}" if found else "without probes"
+
+
+def entry(row: dict[str, Any]) -> dict[str, Any]:
+    """Return what the page shows of one row; text that comes from a canary's records is None."""
+    place = "/".join(str(row[name]) for name in (*RUN, "round", "rank"))
+    shown = not row["probe"] or synthetic(row["run"])
+    return {
+        **{name: row[name] for name in ("rank", "probe", "label", "written")},
+        "votes": Value(row["votes"], "candidates", "votes", place),
+        "text": row["text"] if shown else None,
+    }
+
+
+def runs(table: pl.DataFrame) -> Iterator[dict[str, Any]]:
+    """Yield every run that may be shown, with its rounds."""
+    public = table.filter(pl.col("run") != PRIVATE)
+    for (dataset, bank, encoder, transcript, run), rows in public.group_by(
+        RUN, maintain_order=True
+    ):
+        yield {
+            "title": title(run),
+            "place": f"{dataset}, first bank {bank}, {encoder}, transcript {transcript}",
+            "rounds": [
+                (number, [entry(row) for row in group.iter_rows(named=True)])
+                for (number,), group in rows.group_by("round", maintain_order=True)
+            ],
+        }
+
+
+with job(snakemake) as log:
+    # Texts stay texts: a column of numbers would else lose its leading zeros.
+    names = dict.fromkeys((*RUN[:3], "run", "label", "text"), pl.String)
+    table = pl.read_csv(
+        checked(snakemake.input.candidates),
+        schema_overrides=names,
+        missing_utf8_is_empty_string=True,
+    )
+    found = list(runs(table))
+    template, sheet = Path(snakemake.input.template), Path(snakemake.input.style)
+    page = pages.rendered(template, sheet, {"runs": found, "most": table["rank"].max()})
+    save_text(snakemake.output[0], page)
+    log.info("%d runs", len(found))
