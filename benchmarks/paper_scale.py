@@ -47,7 +47,7 @@ SETTINGS = {
         "bank": {"size": 4096, "probes": 32},
         "pool": {"size": 256},
         "canaries": {"count": 5, "records": 64},
-        "encoders": ["all-MiniLM-L6-v2", "bge-small", "all-mpnet-base-v2"],
+        "encoders": ["all-MiniLM-L6-v2", "bge-small-en", "all-mpnet-base-v2"],
     },
 }
 ATTACKS = [

@@ -16,39 +16,33 @@ _READERS: dict[str, Callable[..., pl.DataFrame]] = {
 }
 
 
-def bank(files: Mapping[str, str], arm: str, size: int) -> tuple[pl.DataFrame, dict[str, int]]:
-    """Return the first `size` distinct entries of an arm's file.
+def bank(file: str, size: int) -> tuple[pl.DataFrame, dict[str, int]]:
+    """Return the first `size` distinct entries of a bank's file.
 
     Args:
-        files: path of each arm's table (.parquet, .csv, .jsonl), columns `text` and optionally
-            `label`.
-        arm: which one.
+        file: path of a table (.parquet, .csv, .jsonl), columns `text` and optionally `label`.
         size: p, entries wanted.
 
     Returns:
         Columns label and text, in the file's order; and the counts "read", "repeated", "accepted".
 
     Raises:
-        InputError: no file for this arm, a file that cannot be read, a missing column, an empty
-            text (with its row), or fewer distinct texts than wanted.
+        InputError: a file that cannot be read, a missing column, an empty text (with its row), or
+            fewer distinct texts than wanted.
 
     Example:
-        >>> bank({"A": "missing.csv"}, "B", 8)
+        >>> bank("missing.csv", 8)
         Traceback (most recent call last):
         ...
-        pe_core.errors.InputError: generator.banks has no file for bank B; it has A
+        pe_core.errors.InputError: missing.csv: no such file
     """
-    if arm not in files:
-        raise InputError(
-            f"generator.banks has no file for bank {arm}; it has {', '.join(files) or 'none'}"
-        )
-    table = _read(Path(files[arm]), ["text"])
+    table = _read(Path(file), ["text"])
     if "label" not in table.columns:
         table = table.with_columns(label=pl.lit(""))
     kept = _distinct(table, [])
     if len(kept) < size:
         raise InputError(
-            f"{files[arm]}: {len(kept)} distinct texts of {len(table)} rows; "
+            f"{file}: {len(kept)} distinct texts of {len(table)} rows; "
             f"bank.size = {size} are needed"
         )
     counts = {"read": len(table), "repeated": len(table) - len(kept), "accepted": size}
@@ -56,7 +50,7 @@ def bank(files: Mapping[str, str], arm: str, size: int) -> tuple[pl.DataFrame, d
 
 
 def pools(
-    file: str | None, records: Mapping[int, Sequence[str]], size: int
+    file: str, records: Mapping[int, Sequence[str]], size: int
 ) -> tuple[pl.DataFrame, dict[str, int]]:
     """Return the first `size` paraphrases of each canary from the user's file.
 
@@ -72,17 +66,15 @@ def pools(
         verbatim and left out.
 
     Raises:
-        InputError: no file, a file that cannot be read, a missing column, an empty text, a source
+        InputError: a file that cannot be read, a missing column, an empty text, a source
             that the canary does not have (with its row), or too few texts for a canary.
 
     Example:
-        >>> pools(None, {0: ["a text"]}, 8)
+        >>> pools("missing.csv", {0: ["a text"]}, 8)
         Traceback (most recent call last):
         ...
-        pe_core.errors.InputError: generator.pools: paraphrase attacks need a file of paraphrases
+        pe_core.errors.InputError: missing.csv: no such file
     """
-    if file is None:
-        raise InputError("generator.pools: paraphrase attacks need a file of paraphrases")
     table = _read(Path(file), ["canary", "source", "text"]).with_row_index("row", 1)
     for column in ("canary", "source"):
         if not table[column].dtype.is_integer():

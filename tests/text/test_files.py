@@ -20,7 +20,7 @@ def write(path, table):
 @pytest.mark.parametrize("kind", WRITERS)
 def test_a_bank_keeps_its_order_and_drops_repeats(tmp_path, kind):
     path = write(tmp_path / f"a.{kind}", pl.DataFrame({"text": TEXTS}))
-    table, counts = files.bank({"A": path}, "A", 3)
+    table, counts = files.bank(path, 3)
     assert table["text"].to_list() == [TEXTS[0], TEXTS[1], TEXTS[3]]
     assert table["label"].to_list() == ["", "", ""]
     assert counts == {"read": 4, "repeated": 1, "accepted": 3}
@@ -28,7 +28,7 @@ def test_a_bank_keeps_its_order_and_drops_repeats(tmp_path, kind):
 
 def test_labels_are_kept(tmp_path):
     path = write(tmp_path / "a.csv", pl.DataFrame({"text": ["x", "y"], "label": [4, 5]}))
-    assert files.bank({"A": path}, "A", 2)[0]["label"].to_list() == ["4", "5"]
+    assert files.bank(path, 2)[0]["label"].to_list() == ["4", "5"]
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_labels_are_kept(tmp_path):
 def test_a_bank_that_cannot_be_used_is_named(tmp_path, name, table, message):
     path = write(tmp_path / name, table)
     with pytest.raises(InputError, match=message) as caught:
-        files.bank({"A": path}, "A", 4)
+        files.bank(path, 4)
     assert path in str(caught.value)
 
 
@@ -56,7 +56,7 @@ def test_files_that_are_none(tmp_path):
         (empty, "cannot be read as .parquet"),
     ]:
         with pytest.raises(InputError, match=message):
-            files.bank({"A": str(path)}, "A", 1)
+            files.bank(str(path), 1)
 
 
 RECORDS = {0: ["To be.", "Or not."], 2: ["Who's there?"]}

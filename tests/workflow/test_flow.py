@@ -1,6 +1,7 @@
 """The whole run on a small dataset, a real encoder and texts that are brought in files."""
 
 import polars as pl
+import pytest
 
 from tests.workflow import small
 
@@ -37,3 +38,48 @@ def test_another_noise_makes_nothing_before_the_probes_again(copy):
         *(("table", f"results/tables/{name}.csv") for name in ("table2", "table4")),
         ("canaries", "results/tables/canaries.csv"),
     }
+
+
+@pytest.mark.parametrize(
+    ("file", "output"),
+    [
+        ("texts.csv", "results/small/records.parquet"),
+        ("bank.csv", "results/small/banks/A.parquet"),
+        ("pool.csv", "results/small/pools/paraphrase.parquet"),
+    ],
+)
+def test_another_file_of_the_users_is_read_again(copy, file, output):
+    path = copy / "data" / file
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join([*lines[:-1], lines[-1].replace("a", "o")]))
+    assert output in {made for _, made in small.planned(copy)}
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (
+            {"banks": {"A": "data/{dataset}.csv"}},
+            "generator.banks.A: data/small.csv does not exist",
+        ),
+        ({"banks": {"B": "data/bank.csv"}}, "generator.banks.A is missing"),
+        ({"pools": "data/none.csv"}, "generator.pools: data/none.csv does not exist"),
+        ({"pools": None}, "generator.pools is missing"),
+    ],
+)
+def test_a_missing_file_is_said_before_anything_is_planned(copy, change, words):
+    config = small.get_config(copy)
+    generator = {**config["generator"], **change}
+    config["generator"] = {key: value for key, value in generator.items() if value is not None}
+    small.set_config(copy, config)
+    printed = small.snakemake(copy, "-n", *small.TARGETS, passes=False)
+    assert words in printed
+    assert "Building DAG" not in printed
+
+
+def test_encoders_are_compared_in_table_3_where_there_are_two(copy):
+    assert "table3.csv" not in small.snakemake(copy, "-n", "all")
+    config = small.get_config(copy)
+    config["encoders"].append({"name": "other", "model": "all-MiniLM-L6-v2", "dtype": "bfloat16"})
+    small.set_config(copy, config)
+    assert ("table", "results/tables/table3.csv") in small.planned(copy, "all")

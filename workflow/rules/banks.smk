@@ -10,6 +10,7 @@ rule bank:
     input:
         records="results/{dataset}/records.parquet",
         public="results/{dataset}/public.parquet",
+        own=lambda w: own_file(w.dataset, w.bank),
     output:
         bank="results/{dataset}/banks/{bank}.parquet",
         notes="results/{dataset}/banks/{bank}.json",
@@ -36,6 +37,7 @@ rule bank:
 rule paraphrases:
     input:
         records="results/{dataset}/records.parquet",
+        own=lambda w: own_file(w.dataset),
     output:
         pools="results/{dataset}/pools/paraphrase.parquet",
         notes="results/{dataset}/pools/paraphrase.json",

@@ -87,13 +87,36 @@ SOURCES = {
     "sentiment140": "Sentiment140's training file, from its authors",
     "table": "your users' texts: docs/your-own-data.md",
 }
+
+
+def own_file(dataset, bank=None):
+    """The user's file of a bank arm, or of the paraphrases; empty where a generator writes them."""
+    generator = config["generator"]
+    if generator["source"] != "file":
+        return []
+    key = f"banks.{bank}" if bank else "pools"
+    path = generator["banks"].get(bank) if bank else generator.get("pools")
+    if path is None:
+        raise WorkflowError(f"generator.{key} is missing: source file needs its file")
+    return path.replace("{dataset}", dataset)
+
+
+def need(key, path, what):
+    """Say what is missing by its name in the config, before anything is planned."""
+    if path and not Path(path).exists():
+        raise WorkflowError(f"{key}: {path} does not exist; it is {what}")
+
+
 for name, dataset in DATASETS.items():
-    path = dataset["options"].get("path")
-    if path is not None and not Path(path).exists():
-        raise WorkflowError(
-            f"datasets.{name}.options.path: {path} does not exist; "
-            f"it is {SOURCES.get(dataset['loader'], 'what the loader reads')}"
-        )
+    need(
+        f"datasets.{name}.options.path",
+        dataset["options"].get("path"),
+        SOURCES.get(dataset["loader"], "what the loader reads"),
+    )
+    for bank in BANKS:
+        need(f"generator.banks.{bank}", own_file(name, bank), "a table of public texts")
+    if "paraphrase" in FAMILIES:
+        need("generator.pools", own_file(name), "a table of the canaries' paraphrases")
     if len(cohort(name)) < config["canaries"]["count"]:
         raise WorkflowError(
             f"datasets.{name}.cohorts.canary = {len(cohort(name))}: "

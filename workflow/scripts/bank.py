@@ -57,10 +57,8 @@ def written() -> tuple[pl.DataFrame, dict]:
 
 
 with job(snakemake) as log:
-    if snakemake.params.generator["source"] == "file":
-        bank, counts = files.bank(
-            snakemake.params.generator["banks"], where.bank, snakemake.params.size
-        )
+    if snakemake.input.own:
+        bank, counts = files.bank(snakemake.input.own, snakemake.params.size)
     else:
         bank, counts = written()
     log.info("%s", counts)

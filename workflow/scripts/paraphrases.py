@@ -67,10 +67,8 @@ with job(snakemake) as log:
         canary: records.filter(user=users[canary])["text"].to_list()
         for canary in snakemake.params.canaries
     }
-    if snakemake.params.generator["source"] == "file":
-        pools, counts = files.pools(
-            snakemake.params.generator.get("pools"), texts, snakemake.params.size
-        )
+    if snakemake.input.own:
+        pools, counts = files.pools(snakemake.input.own, texts, snakemake.params.size)
     else:
         pools, counts = written(texts)
     log.info("%s", counts)
