@@ -85,6 +85,8 @@ class Rules:
         feedback: `"examples"` shows the generator high- and low-scored candidates (the paper's
             rule); `"paraphrases"` has it rewrite the survivors in turn (Aug-PE's).
         high, low: examples of each kind a request, of `"examples"` only.
+        together: positions of one label whose new texts are shown the same examples, which a
+            generator can then read once for all of them; of `"examples"` only.
         attempts: times that a position is asked for before the generator is given up.
 
     Raises:
@@ -97,6 +99,7 @@ class Rules:
     feedback: Literal["examples", "paraphrases"] = "examples"
     high: int = 3
     low: int = 3
+    together: int = 1
     attempts: int = 8
 
     def __post_init__(self) -> None:
@@ -110,7 +113,7 @@ class Rules:
             raise InputError(
                 f"feedback = {self.feedback!r}: allowed are 'examples' and 'paraphrases'"
             )
-        for name, least in (("high", 1), ("low", 0), ("attempts", 1)):
+        for name, least in (("high", 1), ("low", 0), ("together", 1), ("attempts", 1)):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
                 raise InputError(f"{name} = {value!r}: a whole number from {least} up is needed")

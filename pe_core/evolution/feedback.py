@@ -49,9 +49,9 @@ def requests(
 
     Under `"examples"` a new text has the label of its position and is shown `high` survivors and
     `low` of the lowest-scored entries, as many of these as there are survivors, drawn without
-    replacement. Under `"paraphrases"` the i-th new text rewrites survivor i modulo s and takes its
-    label. Probes are shown to nobody. What is drawn for a position does not depend on which other
-    positions are free.
+    replacement, once for each `together` positions of a label. Under `"paraphrases"` the i-th new
+    text rewrites survivor i modulo s and takes its label. Probes are shown to nobody. What is drawn
+    for a position does not depend on which other positions are free.
 
     Args:
         bank: the bank that was voted on.
@@ -84,10 +84,12 @@ def requests(
         ]
     lowest = others[::-1][:s]
 
+    leader = _leaders(bank.labels, rules.together)
+
     def drawn(pool: NDArray[np.int64], count: int) -> NDArray[np.int64]:
         # The draw has s columns even where fewer entries are left, so that runs stay in step.
         order = np.argsort(generator.random((p, s))[:, : len(pool)], axis=1)
-        return pool[order[:, :count]]
+        return pool[order[leader, :count]]
 
     high, low = drawn(survivors, rules.high), drawn(lowest, rules.low)
     return [
@@ -100,6 +102,20 @@ def requests(
         )
         for at in vacant
     ]
+
+
+def _leaders(labels: Sequence[str], together: int) -> list[int]:
+    """Return for each position the first of the `together` positions of its label it belongs to.
+
+    All positions count, whether they take a new text or not, so that runs stay in step.
+    """
+    seen: Counter[str] = Counter()
+    first: dict[tuple[str, int], int] = {}
+    found = []
+    for position, label in enumerate(labels):
+        found.append(first.setdefault((label, seen[label] // together), position))
+        seen[label] += 1
+    return found
 
 
 def renew(

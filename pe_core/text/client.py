@@ -8,7 +8,7 @@ import uuid
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
@@ -33,6 +33,7 @@ class Request:
         seed: sampling seed, sent to the endpoint; requests that differ in it are different.
         sampling: further fields of the request, e.g. max_tokens, temperature, stop. Endpoints
             differ in what they allow: OpenAI's has no top_k or min_p, llama.cpp and vLLM do.
+        choices: texts to write to the prompt, which is read once for all, ≥ 1.
 
     Example:
         >>> Request("Say a line:", chat=False, seed=1, sampling={"max_tokens": 8}).body("m")["seed"]
@@ -43,6 +44,7 @@ class Request:
     chat: bool
     seed: int
     sampling: Mapping[str, Any] = field(default_factory=dict)
+    choices: int = 1
 
     @property
     def path(self) -> str:
@@ -56,7 +58,8 @@ class Request:
             if self.chat
             else {"prompt": self.prompt}
         )
-        return {"model": model, "seed": self.seed, **self.sampling, **prompt}
+        several = {"n": self.choices} if self.choices > 1 else {}
+        return {"model": model, "seed": self.seed, **several, **self.sampling, **prompt}
 
 
 @dataclass(frozen=True)
@@ -67,10 +70,12 @@ class Response:
         text: the text, possibly empty.
         finish: the endpoint's reason for stopping: "stop", "length" (cut at max_tokens),
             "content_filter" (a refusal), or another word of its own.
+        others: what it wrote besides to a request for several choices; an endpoint may write fewer.
     """
 
     text: str
     finish: str
+    others: tuple["Response", ...] = ()
 
 
 class Client:
@@ -189,7 +194,7 @@ class Client:
         key = hashlib.blake2b(
             json.dumps([request.path, body], sort_keys=True).encode(), digest_size=16
         ).hexdigest()
-        if self._cache is not None and (kept := self._cache.get(key)) is not None:
+        if self._cache is not None and (kept := self._cache.get(key, request.choices)) is not None:
             return kept
         retrying = tenacity.Retrying(
             retry=tenacity.retry_if_exception_type(_Transient),
@@ -221,12 +226,16 @@ class Client:
                 f"{self.base_url}{path}: status {reply.status_code}: {reply.text[:500]}"
             )
         try:
-            choice = reply.json()["choices"][0]
-            # A chat that refuses may have no content at all.
-            text = choice["message"]["content"] if "message" in choice else choice["text"]
-            return Response("" if text is None else str(text), str(choice["finish_reason"]))
+            first, *others = map(_response, reply.json()["choices"])
+            return Response(first.text, first.finish, tuple(others))
         except (ValueError, LookupError, TypeError):
             raise _Transient(f"not an OpenAI-style answer: {reply.text[:200]}") from None
+
+
+def _response(choice: Mapping[str, Any]) -> Response:
+    # A chat that refuses may have no content at all.
+    text = choice["message"]["content"] if "message" in choice else choice["text"]
+    return Response("" if text is None else str(text), str(choice["finish_reason"]))
 
 
 class _Transient(Exception):
@@ -240,7 +249,8 @@ class _Transient(Exception):
 class _Cache:
     """Answers by request digest, in JSON lines that only ever grow, one file per process.
 
-    Each line carries a checksum, so that a line cut by a kill is seen and asked again.
+    Each line carries a checksum, so that a line cut by a kill is seen and asked again. Further
+    choices have lines of their own, whose keys end in their numbers.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -261,18 +271,23 @@ class _Cache:
         self._path = folder / f"{uuid.uuid4().hex}.jsonl"
         self._file: Any = None
 
-    def get(self, key: str) -> Response | None:
-        return self._known.get(key)
+    def get(self, key: str, choices: int) -> Response | None:
+        first = self._known.get(key)
+        others = (self._known.get(f"{key}/{number}") for number in range(1, choices))
+        found = tuple(other for other in others if other is not None)
+        return replace(first, others=found) if first is not None and found else first
 
     def put(self, key: str, response: Response) -> None:
-        fields = (key, response.text, response.finish)
-        line = json.dumps([*fields, _checksum(*fields)]) + "\n"
+        lines = []
         with self._lock:
-            self._known[key] = response
+            for number, each in enumerate((response, *response.others)):
+                fields = (f"{key}/{number}" if number else key, each.text, each.finish)
+                lines.append(json.dumps([*fields, _checksum(*fields)]) + "\n")
+                self._known[fields[0]] = Response(each.text, each.finish)
             if self._file is None:
                 self._file = self._path.open("ab", buffering=0)
-            # Unbuffered: one write a line, so that a reader meanwhile sees whole lines.
-            self._file.write(line.encode())
+            # Unbuffered: one write an answer, so that a reader meanwhile sees whole lines.
+            self._file.write("".join(lines).encode())
 
     def close(self) -> None:
         if self._file is not None:

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 
 from pe_core.errors import InputError
 from pe_core.evolution import Feedback
-from pe_core.text.acceptance import Public, Rules, clean
+from pe_core.text.acceptance import Public, Rules, clean, plain
 from pe_core.text.client import Client, Request
 from pe_core.text.writing import Form
 
 Progress = Callable[[int, int], None]
-# Of a request in a batch that leaves room. On two cores more of them cost what they save in passes.
-SEEDS = 2
+# Texts asked for beyond each so many wanted to one prompt: about one in five breaks a rule.
+WANTED_A_SPARE = 4
 
 FORMS: Mapping[str, Form] = {
     "examples": Form(
@@ -33,8 +33,10 @@ FORMS: Mapping[str, Form] = {
 class Successors:
     """Writes the texts that a round asks for; an `evolution.Generate`.
 
-    Where at most half as many texts are asked for as the endpoint writes at a time, each is asked
-    for under two seeds, and the first answer that meets the rules is given.
+    Requests that say the same are sent as one, for as many texts to one prompt, which is most of a
+    text's cost. Each answer that meets the rules and was not given before goes to the next of them.
+    A few texts more than wanted are asked for: one for each four, and one more where that leaves
+    the endpoint room.
 
     Args:
         client: where texts are written.
@@ -72,36 +74,54 @@ class Successors:
         self._public = public
         self._words = words
         self._progress = progress
+        self._given: set[str] = set()
         self.counts: Counter[str] = Counter(asked=0, accepted=0)
 
     def __call__(self, asked: Sequence[Feedback]) -> list[str | None]:
         """Return one text or None for each request, in order."""
-        seeds = SEEDS if SEEDS * len(asked) <= self._client.concurrency else 1
-        requests = [self._request(each, turn) for each in asked for turn in range(seeds)]
-        answers = self._client.complete(requests)
-        texts: list[str | None] = []
-        for each in asked:
-            fitting = None
-            for _ in range(seeds):
-                response = next(answers)[1]
-                text = clean(response.text)
-                shown = [*each.high, *each.low]
-                fault = self._rules.fault(text, response.finish, self._public, shown)
+        parts = self._parts(asked)
+        room = sum(map(len, parts)) + len(parts) <= self._client.concurrency
+        answers = self._client.complete(
+            self._request(asked[part[0]], len(part) + len(part) // WANTED_A_SPARE + room)
+            for part in parts
+        )
+        texts: list[str | None] = [None] * len(asked)
+        for done, (part, (_, response)) in enumerate(zip(parts, answers, strict=True), 1):
+            shown = [*asked[part[0]].high, *asked[part[0]].low]
+            vacant = iter(part)
+            for each in (response, *response.others):
+                text = clean(each.text)
+                fault = self._rules.fault(text, each.finish, self._public, shown)
+                if fault is None and plain(text) in self._given:
+                    fault = "repeated"
+                place = next(vacant, None) if fault is None else None
+                if place is not None:
+                    texts[place] = text
+                    self._given.add(plain(text))
                 self.counts["asked"] += 1
-                self.counts[fault or ("accepted" if fitting is None else "spare")] += 1
-                if fault is None and fitting is None:
-                    fitting = text
-            texts.append(fitting)
+                self.counts[fault or ("spare" if place is None else "accepted")] += 1
             if self._progress is not None:
-                self._progress(len(texts), len(asked))
+                self._progress(sum(map(len, parts[:done])), len(asked))
         return texts
 
-    def _request(self, each: Feedback, turn: int) -> Request:
+    def _parts(self, asked: Sequence[Feedback]) -> list[list[int]]:
+        """Return the requests that say the same, by number, no part larger than the endpoint."""
+        alike: dict[tuple[str, tuple[str, ...], tuple[str, ...]], list[int]] = {}
+        for number, each in enumerate(asked):
+            alike.setdefault((each.label, each.high, each.low), []).append(number)
+        # With its spares a part has at most as many choices as are written at a time.
+        most = max(1, self._client.concurrency * WANTED_A_SPARE // (WANTED_A_SPARE + 1))
+        return [
+            numbers[start : start + most]
+            for numbers in alike.values()
+            for start in range(0, len(numbers), most)
+        ]
+
+    def _request(self, each: Feedback, choices: int) -> Request:
         high, low = (
             "".join(self._form.example.format(text=text) for text in texts)
             for texts in (each.high, each.low)
         )
         label = self._words.get(each.label, each.label)
         prompt = self._form.template.format(label=label, high=high, low=low)
-        seed = (each.seed + turn) % 2**31
-        return Request(prompt, self._form.chat, seed, self._form.sampling)
+        return Request(prompt, self._form.chat, each.seed, self._form.sampling, choices)

@@ -1,5 +1,6 @@
 import ast
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -46,6 +47,24 @@ def test_examples_are_drawn_evenly():
         expected = 3 * len(asked) / 20
         # Five standard deviations of a binomial with chance 3/20.
         assert max(abs(n - expected) for n in shown.values()) < 5 * np.sqrt(expected * 17 / 20)
+
+
+def test_positions_of_a_label_share_examples_by_the_dozen_and_only_these():
+    rules = Rules(keep=0.05, high=3, low=3, together=12)
+    _, _, _, asked = asked_for(300, (4, 5, 6), rules)
+    shown = {}
+    for each in asked:
+        # Every third position has the same label.
+        shown.setdefault((each.label, each.position // 3 // 12), set()).add((each.high, each.low))
+    assert len(shown) == 3 * 9
+    assert all(len(each) == 1 for each in shown.values())
+    assert len({next(iter(each)) for each in shown.values()}) > 20
+    # Seeds stay each position's own, and are those of examples drawn one by one.
+    alone = asked_for(300, (4, 5, 6), replace(rules, together=1))[3]
+    assert [each.seed for each in asked] == [each.seed for each in alone]
+    first = {each.position: each for each in alone}
+    assert all(each == first[each.position] for each in asked if each.position % 36 < 3)
+    assert len({each.high for each in alone}) > 100
 
 
 def test_fewer_survivors_than_examples_are_all_shown():

@@ -110,6 +110,25 @@ def test_kept_answers_are_not_asked_again(tmp_path):
         assert len(server.seen) == 6
 
 
+def test_several_choices_to_one_prompt_are_one_request_and_are_kept(tmp_path):
+    def several(request):
+        choices = [
+            {"text": f"choice {number}", "finish_reason": "stop"}
+            for number in range(request.get("n", 1))
+        ]
+        return json.dumps({"choices": choices}).encode()
+
+    wanted = [Request("line", False, 1, {}, choices=3), Request("line", False, 1, {})]
+    expected = [f"choice {number}" for number in range(3)]
+    with endpoint(several, []) as server:
+        for _ in range(2):
+            with Client(server.url, "m", concurrency=1, cache_folder=tmp_path) as client:
+                (_, many), (_, one) = client.complete(wanted)
+            assert [each.text for each in (many, *many.others)] == expected
+            assert one == Response("choice 0", "stop")
+        assert [request.get("n") for request in server.seen] == [3, None]
+
+
 def test_answers_before_a_failure_are_kept(tmp_path):
     with endpoint(echo, []) as server:
         server.faults += [answer("first"), 400]

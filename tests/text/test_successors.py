@@ -1,4 +1,5 @@
 import itertools
+from dataclasses import replace
 
 import pytest
 
@@ -23,14 +24,23 @@ class Scripted:
     def complete(self, requests):
         for request in requests:
             self.asked.append(request)
-            yield request, Response(*next(self.answers))
+            first, *others = (Response(*next(self.answers)) for _ in range(request.choices))
+            yield request, Response(first.text, first.finish, tuple(others))
 
 
-def feedback(n, seed=7):
+def different(text="a new line here"):
+    """Answers that keep the rules and differ from each other."""
+    return ((f"{text} {number}", "stop") for number in range(99))
+
+
+def feedback(n, seed=7, same=False):
     return [
-        Feedback(j, "comedies", (f"a strong line {j}", "one more here"), ("a weak line",), seed + j)
+        Feedback(
+            j, "comedies", (f"a strong line {j * (not same)}", "one more here"), ("a weak line",),
+            seed + j,
+        )
         for j in range(n)
-    ]
+    ]  # fmt: skip
 
 
 def successors(client, form=FORM, public=(), **words):
@@ -38,14 +48,15 @@ def successors(client, form=FORM, public=(), **words):
 
 
 def test_the_prompt_holds_the_feedback_and_nothing_else():
-    client = Scripted([("a new line here", "stop")])
+    client = Scripted(different())
     write = successors(client, comedies="comedy")
-    assert write(feedback(2)) == ["a new line here"] * 2
+    assert write(feedback(2)) == ["a new line here 0", "a new line here 1"]
     assert [request.prompt for request in client.asked] == [
         f"comedy|<a weak line>|<a strong line {j}><one more here>" for j in (0, 1)
     ]
     assert [request.seed for request in client.asked] == [7, 8]
-    assert successors(client)(feedback(1)) == ["a new line here"]
+    assert [request.choices for request in client.asked] == [1, 1]
+    assert successors(client)(feedback(1)) == ["a new line here 2"]
     assert client.asked[-1].prompt.startswith("comedies|")
 
 
@@ -67,17 +78,49 @@ def test_what_breaks_a_rule_is_no_answer_and_is_counted(text, finish, reason):
     assert write.counts == {"asked": 1, "accepted": 0, reason: 1}
 
 
-def test_spare_slots_ask_again_under_other_seeds_and_the_first_good_answer_counts():
-    answers = [("no", "stop"), ("a good line here", "stop"), ("a later good line", "stop")]
-    client = Scripted(answers, concurrency=6)
+def test_what_is_asked_alike_is_one_request_and_good_answers_fill_its_places():
+    answers = [
+        *[("no", "stop"), ("a good line here", "stop"), ("A good line, here!", "stop")],
+        *[
+            ("a later good line", "stop"),
+            ("and one line more", "stop"),
+            ("a line to spare", "stop"),
+        ],
+    ]
+    client = Scripted(answers, concurrency=8)
     write = successors(client)
-    found = write(feedback(3, seed=2**31 - 2))
-    assert found == ["a good line here", "a later good line", "a good line here"]
-    # Two tries each fit into six slots; seeds stay within 31 bits.
-    assert [r.seed for r in client.asked] == [2**31 - 2, 2**31 - 1, 2**31 - 1, 0, 0, 1]
-    assert write.counts == {"asked": 6, "accepted": 3, "too short": 2, "spare": 1}
-    write(feedback(4))
-    assert len(client.asked) == 10
+    asked = [*feedback(4, same=True), replace(feedback(1)[0], label="tragedies")]
+    asked = [asked[0], asked[4], *asked[1:4]]
+    # A spare for the four, and one for each of the two requests, as eight are written at a time.
+    found = write(asked)
+    assert [(r.prompt.split("|")[0], r.seed, r.choices) for r in client.asked] == [
+        ("comedies", 7, 6),
+        ("tragedies", 7, 2),
+    ]
+    assert found == [
+        *["a good line here", None],
+        *["a later good line", "and one line more", "a line to spare"],
+    ]
+    assert write.counts == {"asked": 8, "accepted": 4, "too short": 2, "repeated": 2}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "concurrency", "choices"),
+    [(1, 1, [1]), (1, 2, [2]), (5, 5, [5, 1]), (9, 10, [10, 1]), (20, 16, [15, 10])],
+)
+def test_a_request_is_no_larger_than_what_is_written_at_a_time(wanted, concurrency, choices):
+    client = Scripted(different(), concurrency=concurrency)
+    assert None not in successors(client)(feedback(wanted, same=True))
+    assert [request.choices for request in client.asked] == choices
+
+
+def test_an_endpoint_that_writes_one_choice_leaves_places_open():
+    class Single(Scripted):
+        def complete(self, requests):
+            return ((r, Response(a.text, a.finish)) for r, a in super().complete(requests))
+
+    found = successors(Single(different(), concurrency=8))(feedback(3, same=True))
+    assert found == ["a new line here 0", None, None]
 
 
 def test_nothing_asked_is_nothing_written():
@@ -88,10 +131,10 @@ def test_nothing_asked_is_nothing_written():
 
 def test_progress_is_told():
     told = []
-    client = Scripted([("a good line here", "stop")])
+    client = Scripted(different(), concurrency=8)
     write = Successors(client, FORM, Rules(), Public([]), {}, lambda *n: told.append(n))
-    write(feedback(3))
-    assert told == [(1, 3), (2, 3), (3, 3)]
+    write([*feedback(2), *feedback(2, same=True)])
+    assert told == [(3, 4), (4, 4)]
 
 
 @pytest.mark.parametrize("template", ["{label}", "{high} {text}", "nothing"])
