@@ -1,4 +1,6 @@
+import errno
 import json
+import os
 
 import numpy as np
 import pytest
@@ -46,6 +48,36 @@ def test_a_failed_write_leaves_nothing_and_keeps_the_old(tmp_path):
         fail_half_way()
     assert artifacts.load_json(path) == {"old": 1}
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.json", "a.json.sha256"]
+
+
+def test_a_write_sweeps_up_after_killed_ones(tmp_path):
+    for name in (".a.json.17", ".a.json.17.sha256", ".b.json.17"):
+        (tmp_path / name).write_text("half")
+    artifacts.save_json(tmp_path / "a.json", {})
+    assert sorted(p.name for p in tmp_path.iterdir()) == [".b.json.17", "a.json", "a.json.sha256"]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), ValueError("IO: No space left on device")],
+    ids=["the system's", "a library's"],
+)
+def test_a_refusal_of_the_system_names_the_artifact(tmp_path, error):
+    def fail_half_way():
+        with artifacts.writing(tmp_path / "a.json") as temporary:
+            temporary.write_text("half")
+            raise error
+
+    words = r"a\.json: cannot be written: .*No space left on device.* MB are free"
+    with pytest.raises(artifacts.UnwritableError, match=words):
+        fail_half_way()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path):
+    (tmp_path / "folder").write_text("a file")
+    with pytest.raises(artifacts.UnwritableError, match=r"folder/a\.json: cannot be written: "):
+        artifacts.save_json(tmp_path / "folder/a.json", {})
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])

@@ -6,9 +6,12 @@ and made again by the next run.
 """
 
 import contextlib
+import errno
+import glob
 import hashlib
 import json
 import os
+import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -21,6 +24,10 @@ class DamagedError(RuntimeError):
     """An artifact does not fit its checksum."""
 
 
+class UnwritableError(RuntimeError):
+    """An artifact cannot be written: a full disk, a read-only folder."""
+
+
 def _digest(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
@@ -30,21 +37,43 @@ def _seal(path: Path) -> Path:
     return path.with_name(path.name + ".sha256")
 
 
+def _of_the_system(error: Exception) -> bool:
+    """Tell whether the system refused; polars wraps the system's words in errors of its own."""
+    refusals = (errno.ENOSPC, errno.EROFS, errno.EACCES, errno.EDQUOT)
+    return isinstance(error, OSError) or any(os.strerror(code) in str(error) for code in refusals)
+
+
 @contextlib.contextmanager
 def writing(path: str | Path) -> Iterator[Path]:
-    """Yield a temporary path; on success seal it and give it its name, else leave nothing."""
+    """Yield a temporary path; on success seal it and give it its name, else leave nothing.
+
+    Raises:
+        UnwritableError: the system refuses; the message names the artifact and the reason.
+    """
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # Snakemake lets one job at a time make a file, so these are of jobs that were killed.
+        for leftover in path.parent.glob(f".{glob.escape(path.name)}.*"):
+            leftover.unlink(missing_ok=True)
         yield temporary
         seal = _seal(temporary)
         seal.write_text(_digest(temporary) + "\n")
         seal.replace(_seal(path))
         temporary.replace(path)
+    except Exception as error:
+        if not _of_the_system(error):
+            raise
+        # numpy tells how many entries it wrote, and not why no more.
+        folder = next(folder for folder in path.parents if folder.is_dir())
+        left = shutil.disk_usage(folder).free // 2**20
+        raise UnwritableError(f"{path}: cannot be written: {error} ({left} MB are free)") from error
     finally:
         for leftover in (temporary, _seal(temporary)):
-            leftover.unlink(missing_ok=True)
+            # A folder that lets nobody write says so even where there is nothing to remove.
+            with contextlib.suppress(OSError):
+                leftover.unlink()
 
 
 def checked(path: str | Path) -> Path:

@@ -7,13 +7,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from artifacts import DamagedError
+from artifacts import DamagedError, UnwritableError
 from pe_core import AccuracyError, InputError
 
 
 @contextmanager
 def job(snakemake: Any) -> Iterator[logging.Logger]:
-    """Log to the rule's log file; end on bad input with one line instead of a traceback.
+    """Log to the rule's log file; end on bad input or a bad disk with one line, not a traceback.
 
     Args:
         snakemake: the object that Snakemake hands to the script.
@@ -27,7 +27,7 @@ def job(snakemake: Any) -> Iterator[logging.Logger]:
     logging.captureWarnings(True)
     try:
         yield log
-    except (InputError, AccuracyError, DamagedError) as error:
+    except (InputError, AccuracyError, DamagedError, UnwritableError) as error:
         log.error("%s", error)
         print(f"\nrule {snakemake.rule}: {error}\n", file=sys.stderr, flush=True)
         sys.exit(1)
