@@ -3,6 +3,8 @@
 import string
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from pe_core.errors import InputError
 from pe_core.evolution import Feedback
@@ -28,6 +30,27 @@ FORMS: Mapping[str, Form] = {
     ),
 }
 """Prompts by feedback rule, for a dataset that brings none of its own."""
+
+
+def form_of(feedback: str, prompts: Mapping[str, Any]) -> Form:
+    """Return the prompt of a feedback rule: a dataset's own, or the plain one.
+
+    Args:
+        feedback: "examples" or "paraphrases".
+        prompts: a dataset's; its `evolve` is of examples, its `paraphrase` has the field {text}.
+
+    Example:
+        >>> prompts = {"paraphrase": {"template": "Say anew: {text}", "chat": True}}
+        >>> form_of("paraphrases", prompts).template
+        'Say anew: {high}'
+    """
+    if feedback == "examples" and "evolve" in prompts:
+        return Form(**prompts["evolve"])
+    if feedback == "paraphrases" and "paraphrase" in prompts:
+        form = Form(**prompts["paraphrase"])
+        template = form.template.replace("{text}", "{high}")
+        return replace(form, template=template, example="{text}")
+    return FORMS[feedback]
 
 
 class Successors:

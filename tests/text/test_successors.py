@@ -7,7 +7,7 @@ from pe_core import InputError
 from pe_core.evolution import Feedback
 from pe_core.text.acceptance import Public, Rules
 from pe_core.text.client import Response
-from pe_core.text.successors import FORMS, Successors
+from pe_core.text.successors import FORMS, Successors, form_of
 from pe_core.text.writing import Form
 
 FORM = Form("{label}|{low}|{high}", chat=False, example="<{text}>")
@@ -149,3 +149,19 @@ def test_the_default_prompts_have_their_fields(rule):
     assert successors(client, FORMS[rule])(feedback(1)) == ["a good line here"]
     assert "a strong line 0" in client.asked[0].prompt
     assert ("a weak line" in client.asked[0].prompt) == (rule == "examples")
+
+
+def test_each_feedback_rule_has_the_datasets_own_prompt():
+    prompts = {
+        "evolve": {"template": "{low}|{high}", "chat": False, "example": "<{text}>"},
+        "paraphrase": {"template": "Anew: {text}", "chat": True, "sampling": {"max_tokens": 9}},
+    }
+    assert form_of("examples", prompts) == Form("{low}|{high}", chat=False, example="<{text}>")
+    client = Scripted(different())
+    successors(client, form_of("paraphrases", prompts))(
+        [Feedback(0, "x", ("a line to rewrite",), (), 1)]
+    )
+    assert client.asked[0].prompt == "Anew: a line to rewrite"
+    assert (client.asked[0].chat, client.asked[0].sampling) == (True, {"max_tokens": 9})
+    for rule, form in FORMS.items():
+        assert form_of(rule, {"labels": {}}) == form

@@ -23,7 +23,6 @@ from artifacts import checked, load_array, load_arrays, save_array, save_json, w
 from job import job
 from pe_core import InputError, evolution, seeds
 from pe_core.text import acceptance, encoders, store, successors
-from pe_core.text import writing as lines
 from progress import progress
 
 where = snakemake.wildcards
@@ -63,18 +62,12 @@ with job(snakemake) as log:
         ) as client,
         progress(f"{what}, new candidates", "texts") as report,
     ):
-        prompts = settings.prompts
-        form = (
-            lines.Form(**prompts["evolve"])
-            if "evolve" in prompts
-            else successors.FORMS[rules.feedback]
-        )
         write = successors.Successors(
             client,
-            form,
+            successors.form_of(rules.feedback, settings.prompts),
             acceptance.Rules(**settings.generator["rules"]),
             acceptance.Public(public.to_list()),
-            prompts["labels"],
+            settings.prompts["labels"],
             report,
         )
         following, refused = evolution.renew(bank, asked, write, rules)
