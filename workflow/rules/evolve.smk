@@ -160,6 +160,7 @@ rule evolve_round:
                     "feedback",
                     "high",
                     "low",
+                    "together",
                     "attempts",
                 )
             },
