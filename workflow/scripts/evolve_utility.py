@@ -4,6 +4,8 @@ Output: utility.json, one entry a bank from round 0 (the first, before any relea
     mauve, mauve_low, mauve_high                      entries outside the reserved positions
     mauve_published, ..._low, ..._high                the bank as published, probes included
     distinct_1, distinct_2, distinct_3                of the former
+    nearest                                           mean cosine of a test user's text with the
+                                                      nearest of the former: what votes select for
     probe_share                                       of test users' votes in the round's release
 All runs leave out the same positions, so that they compare sets of one size.
 """
@@ -49,6 +51,7 @@ with job(snakemake) as log:
             **mauve("mauve", vectors[free]),
             **mauve("mauve_published", vectors),
             **{f"distinct_{n}": utility.distinct(texts[free].to_list(), n) for n in (1, 2, 3)},
+            "nearest": float((reference @ vectors[free].T).max(axis=1).mean()),
         }
         if t:
             votes = load_arrays(snakemake.input.votes[t - 1])
