@@ -1,10 +1,21 @@
 # The configuration, checked; the grid of cells; and what rules share.
+import gc
 import os
 import re
 import sys
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
+
+# A plan is millions of objects that stay. Looking through them for garbage took a quarter of the
+# time (benchmarks/scheduler.py), so it begins with the first job, and leaves the plan out.
+gc.disable()
+
+
+onstart:
+    gc.freeze()
+    gc.enable()
+
 
 # Scripts find pe_core in the folder that the workflow runs from.
 ROOT = Path(workflow.basedir)
