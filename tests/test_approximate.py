@@ -72,6 +72,38 @@ def test_shards_cover_the_bank(monkeypatch):
     np.testing.assert_array_equal(index.top_k(RECORDS, 5, search=700).routes.index, EXACT.index)
 
 
+def flattened(bank, factor=0.2):
+    """Most of the variance on the first eight columns, as embeddings have it on a few axes."""
+    scaled = bank * np.where(np.arange(bank.shape[1]) < 8, 1, factor)
+    return (scaled / np.linalg.norm(scaled, axis=1, keepdims=True)).astype(np.float32)
+
+
+def test_graphs_of_a_few_principal_axes_lead_to_the_exact_routes():
+    # Turned, so that the axes are not the columns.
+    turn = np.linalg.qr(np.random.default_rng(9).standard_normal((24, 24)))[0]
+    bank, records = flattened(flattened(BANK) @ turn, 1), flattened(flattened(RECORDS) @ turn, 1)
+    exact = routing.top_k(records, bank, 5)
+    index = approximate.Index.build(bank, seed=1, width=8)
+    assert index.axes.shape == (24, 8)
+    found = index.top_k(records, 5, search=3000, recall=0.9)
+    hit = np.mean([len(set(a) & set(b)) / 5 for a, b in zip(found.routes.index, exact.index)])
+    np.testing.assert_allclose(found.recall, hit, rtol=1e-12)
+    distance = routing.squared_distances(records, bank)
+    np.testing.assert_array_equal(
+        found.routes.squared_distance, np.take_along_axis(distance, found.routes.index, axis=1)
+    )
+
+
+def test_coordinates_are_sums_of_whole_steps():
+    axes = approximate._axes(BANK, 8, 1)
+    np.testing.assert_array_equal(axes * 2**12, np.rint(axes * 2**12))
+    # Under half a step: it would leave the sum to the order of its terms.
+    small = np.array([[1, 2**-26]], np.float32)
+    np.testing.assert_array_equal(approximate._coordinates(small, np.eye(2)), [[1, 0]])
+    found = approximate._coordinates(BANK, axes)
+    np.testing.assert_allclose(found, BANK.astype(np.float64) @ axes, atol=1e-6)
+
+
 def test_one_index_serves_several_calls():
     index = approximate.Index.build(BANK, seed=1)
     wide = index.top_k(RECORDS, 5, search=3000)
@@ -107,6 +139,7 @@ def test_bad_searches_are_refused(settings, message):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
+        ({"width": 0}, "width = 0"),
         ({"links": 1}, "links = 1"),
         ({"construction": 3}, "construction = 3: a whole number of at least 16"),
         ({"bank": BANK * np.float32(2)}, "bank: row 0 has norm 2"),

@@ -98,7 +98,7 @@ def folder(tmp_path):
         tmp_path,
         {name: tmp_path / f"{name}.npy" for name in ("records", "bank", "nonces")},
         {"routes": tmp_path / "routes.npz"},
-        {"votes": 5, "probes": PROBES, "seed": 1, "approximate": None},
+        {"votes": 5, "probes": PROBES, "seed": 1, "routing": {"approximate_above": 100}},
     )
     return tmp_path
 

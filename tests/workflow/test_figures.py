@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from scipy import special
+from scipy import special, stats
 
 import artifacts
 from audits import save_audit
@@ -79,7 +79,7 @@ def fabricated(bank: str, attack: str, canary: int, rungs: list[float]) -> dict[
         "encoder": "unit",
         "attack": attack,
         "canary": canary,
-        "settings": {"population": 12, **MECHANISM, **EVALUATION},
+        "settings": {"population": 12, "tail": 0.0025, **MECHANISM, **EVALUATION},
         "inspected_positions": 3,
         "votes_on_inspected": 10,
         "votes": 40,
@@ -139,9 +139,20 @@ def audits(tmp_path_factory) -> tuple[list[str], list[dict[str, Any]]]:
 
 def draw(script, folder, audits) -> dict[str, Any]:
     outputs = {kind: folder / f"{script}.{kind}" for kind in ("svg", "pdf")}
+    inputs = {"audits": audits[0]}
     if script == "gap":
         outputs = {"csv": folder / "gap.csv", **outputs}
-    return run(script, folder, {"audits": audits[0]}, outputs)
+    if script == "attacks":
+        # The paper is said to have one of the two banks.
+        inputs["paper"] = str(folder / "paper.csv")
+        head = "table,dataset,bank,encoder,attack,epsilon_lower"
+        rows = (
+            "table4,toy,A,unit,exact,0.456",
+            "table2,toy,B,unit,exact,0.2",
+            "table4,toy,B,x,exact,1",
+        )
+        Path(inputs["paper"]).write_text("\n".join([head, *rows]))
+    return run(script, folder, inputs, outputs)
 
 
 @pytest.fixture(scope="module")
@@ -196,6 +207,35 @@ def test_theory_and_ceiling_are_drawn_in_every_panel(script, figures):
         assert verticals(axes) == [CEILING, THEORY]
         assert axes.get_xlim()[1] > THEORY
     assert "ideal attack, 10⁶ trials" in (figures[0] / f"{script}.svg").read_text()
+
+
+def test_the_papers_values_stand_only_where_its_data_are(figures):
+    shown = panels(figures[1]["attacks"])
+    crosses = {
+        bank: [line for line in shown[f"toy, bank {bank}"].lines if line.get_marker() == "x"]
+        for bank in "AB"
+    }
+    (cross,) = crosses["A"]
+    assert cross.get_xdata()[0] == 0.456
+    assert cross.get_ydata()[0] == pytest.approx(ATTACKS.index("exact") - 0.17)
+    assert crosses["B"] == []
+    assert "arXiv 2609.13499" in (figures[0] / "attacks.svg").read_text()
+
+
+def test_the_largest_count_has_its_interval(audits, figures):
+    low, high = (
+        [stats.beta.ppf(tail, k + up, 1_000_000 - k + 1 - up) for k in (300, 30)]
+        for tail, up in ((0.0025, 0), (0.9975, 1))
+    )
+    upper = math.log((high[0] - 1e-5) / low[1])
+    for bank in "AB":
+        axes = panels(figures[1]["attacks"])[f"toy, bank {bank}"]
+        bands = [line for line in axes.lines if line.get_linewidth() == 5]
+        assert len(bands) == len(ATTACKS)
+        for attack, band in zip(ATTACKS, bands, strict=True):
+            of = [a for a in audits[1] if (a["bank"], a["attack"]) == (bank, attack)]
+            lower = max(audit["epsilon"]["lower"] for audit in of)
+            assert band.get_xdata() == pytest.approx([lower, upper])
 
 
 def test_dots_are_the_canaries_and_the_large_marks_their_largest(audits, figures):
@@ -336,7 +376,7 @@ def house(tmp_path):
             "nonces": "",
         },
         {"routes": tmp_path / "routes.npz"},
-        {"votes": 2, "probes": 2, "seed": 1, "approximate": None},
+        {"votes": 2, "probes": 2, "seed": 1, "routing": {"approximate_above": 100}},
         dataset="toy",
         bank="A",
     )

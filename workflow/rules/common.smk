@@ -93,6 +93,17 @@ def family_canaries(dataset, family):
     return sorted(set().union(*chosen))
 
 
+# HNSW cannot return or link more entries than it keeps.
+for key, least, needs in (
+    ("search", config["mechanism"]["votes"], "mechanism.votes"),
+    ("construction", config["routing"]["links"], "routing.links"),
+):
+    if config["routing"][key] < least:
+        raise WorkflowError(
+            f"routing.{key} = {config['routing'][key]}: at least {needs} = {least} is needed"
+        )
+
+
 SOURCES = {
     "yelp": "the Yelp Open Dataset's review file, from Yelp",
     "sentiment140": "Sentiment140's training file, from its authors",

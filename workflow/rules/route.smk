@@ -2,6 +2,9 @@
 # Makes:    results/{dataset}/{bank}/{encoder}/routes.npz
 #               reserved (r,)                      positions that probes will take
 #               bank_size                          p
+#               method                             exact, or hnsw above config key routing.approximate_above
+#               base_recall, base_sampled          hnsw: share of the k nearest found, over so many records
+#               nonce_recall, nonce_sampled        hnsw: of the synthetic canaries
 #               original_index, _distance (n,k)    every record on the bank as published
 #               base_index, _distance (n,k)        every record on the bank without the reserved positions
 #               nonce_index, _distance (c·m,k)     synthetic canaries, likewise without
@@ -29,6 +32,7 @@ rule route:
     params:
         votes=config["mechanism"]["votes"],
         probes=config["bank"]["probes"],
+        routing=config["routing"],
         seed=config["seed"],
         code=code("route"),
     script:
