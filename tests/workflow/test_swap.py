@@ -294,7 +294,27 @@ def test_proofs_and_attacks_stand_under_the_question_that_they_answer(folder):
         assert by_name[name]["epsilon"] == pytest.approx(best, abs=1e-6)
     assert by_name["group"]["epsilon_high"] == pytest.approx(4.3561676, abs=1e-6)
     pictures = {kind: folder / f"accounts.{kind}" for kind in ("svg", "pdf")}
-    run("accounts_figure", folder, {"table": table}, pictures, {"delta": "1e-05"})
+    names = run(
+        "accounts_figure",
+        folder,
+        {"table": table, "accounting": folder / "accounting.json"},
+        pictures,
+        {
+            "mechanism": MECHANISM,
+            "evaluation": EVALUATION,
+            "canaries": 5,
+            "swap": {"trials": 1_000_000, "pairs": 1},
+        },
+    )
+    ceilings = [
+        line.get_xdata()[0]
+        for axes in names["figure"].axes
+        for line in axes.lines
+        if line.get_label().startswith("ceiling")
+    ]
+    assert len(ceilings) == 2
+    # Telling two users apart is easier than telling one from none, and no ceiling passes a proof.
+    assert ceilings[0] < ceilings[1] < 1.7082102
     drawn = pictures["svg"].read_text()
     assert ">Which of two was in?<" in drawn
     assert ">exact, users<" in drawn

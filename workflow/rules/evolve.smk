@@ -286,7 +286,8 @@ rule figure2:
     conda:
         "../../envs/environment.yaml"
     params:
-        delta=format(config["mechanism"]["delta"], "g"),
+        delta=config["mechanism"]["delta"],
+        trials=PLAN["trials"],
         code=code("figure2"),
     script:
         "../scripts/figure2.py"

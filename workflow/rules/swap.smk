@@ -128,7 +128,8 @@ rule accounts:
 
 rule accounts_figure:
     input:
-        "results/tables/accounts.csv",
+        table="results/tables/accounts.csv",
+        accounting="results/accounting.json",
     output:
         svg="results/figures/accounts.svg",
         pdf="results/figures/accounts.pdf",
@@ -140,7 +141,10 @@ rule accounts_figure:
         mem_mb=lambda w, attempt: 1000 * attempt,
         runtime=lambda w, attempt: 10 * attempt,
     params:
-        delta=format(config["mechanism"]["delta"], "g"),
+        mechanism=config["mechanism"],
+        evaluation=config["evaluation"],
+        canaries=config["canaries"]["count"],
+        swap=SWAP,
         code=code("accounts_figure"),
     script:
         "../scripts/accounts_figure.py"

@@ -42,7 +42,7 @@ with job(snakemake):
         if delta > 0.0:
             for name, mark, label in (
                 ("epsilon_theory", "*", f"ε_theory at δ = {style.power(delta)}"),
-                ("ceiling", "_", f"ceiling: ideal attack, {style.power(trials)} trials (expected)"),
+                ("ceiling", "_", style.ceiling(trials)),
             ):
                 panel.plot(
                     delta, epsilon[name], mark, ms=9, mew=1.4, color=style.BLACK, label=label

@@ -1,15 +1,25 @@
 """Usefulness and ε of every run by round.
 
 Output: evolution.csv, one row a run and round from 0, the first bank. A round's ε are those of all
-releases up to it; runs without an audit have none. MAUVE is on encoder features.
+releases up to it, `epsilon_ceiling` what an ideal attack on them is expected to prove by as many
+trials; runs without an audit have none. MAUVE is on encoder features.
 """
 
+from functools import cache
+from typing import Any
+
+import numpy as np
 import polars as pl
 
+import population
 import tables
 from artifacts import load_json
 from evolve_audits import load_audit
 from job import job
+from pe_core import Mechanism, best
+from pe_core.linear_test import Rates
+from pe_core.releases import summed_rates
+from pe_core.threshold import expected_bound
 
 EPSILONS = {
     "epsilon_lower": "lower",
@@ -19,7 +29,39 @@ EPSILONS = {
     "epsilon_theory_low": "epsilon_theory_low",
     "epsilon_theory_high": "epsilon_theory_high",
 }
+COLUMNS = (*EPSILONS, "epsilon_ceiling")
 NAMES = ("dataset", "bank", "encoder", "transcript")
+# Thresholds at which the ceiling is looked for.
+TRIED = 64
+
+
+@cache
+def ceiling(mechanism: Mechanism, releases: int, trials: int, tail: float) -> float:
+    """Return what an ideal attack on so many releases is expected to prove by trials."""
+    rates = summed_rates([best.ideal_test(mechanism)] * releases)
+    # Where counts are not all zero.
+    counted = np.flatnonzero(np.minimum(rates.fpr, rates.fnr) * trials > 1.0)
+    if counted.size == 0:
+        return 0.0
+    at = counted[np.linspace(0, counted.size - 1, TRIED).astype(int)]
+    tried = Rates(rates.fpr[at], rates.tpr[at], rates.tnr[at], rates.fnr[at], np.zeros(TRIED))
+    return float(expected_bound(tried, trials, mechanism.delta, tail).max())
+
+
+def by_release(audit: dict[str, Any]) -> dict[int, dict[str, float]]:
+    """Return every ε of an audited run by the number of releases, from none."""
+    settings = audit["settings"]
+    mechanism = population.mechanism(settings, 1)
+    trials, tail = settings["trials"], settings["tail"]
+    found = {
+        prefix["releases"]: {
+            **{name: prefix["epsilon"][source] for name, source in EPSILONS.items()},
+            "epsilon_ceiling": ceiling(mechanism, prefix["releases"], trials, tail),
+        }
+        for prefix in audit["prefixes"]
+    }
+    return {0: dict.fromkeys(COLUMNS, 0.0), **found}
+
 
 with job(snakemake):
     audited = {}
@@ -31,19 +73,15 @@ with job(snakemake):
     for path in snakemake.input.utilities:
         found = load_json(path)
         key = tuple(found[name] for name in NAMES)
-        prefixes = audited.get((*key, found["run"]), {"prefixes": []})["prefixes"]
-        by_round = {prefix["releases"]: prefix["epsilon"] for prefix in prefixes}
-        if prefixes:
-            # Nothing has been released when the first bank is published.
-            by_round[0] = dict.fromkeys(EPSILONS.values(), 0.0)
+        audit = audited.get((*key, found["run"]))
+        epsilons = by_release(audit) if audit else {}
         for bank in found["banks"]:
-            epsilons = by_round.get(bank["round"], {})
             rows.append(
                 {
                     **dict(zip(NAMES, key)),
                     "run": found["run"],
                     **bank,
-                    **{name: epsilons.get(source) for name, source in EPSILONS.items()},
+                    **epsilons.get(bank["round"], dict.fromkeys(COLUMNS)),
                 }
             )
     tables.save(snakemake, pl.DataFrame(rows, infer_schema_length=None), snakemake.output.csv)

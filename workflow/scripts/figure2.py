@@ -1,60 +1,68 @@
 """Figure 2: usefulness of the bank, and ε measured and allowed, against rounds.
 
-Output: figure2.svg and figure2.pdf, a row of two panels for every dataset. Lines are means over
-transcripts and audited runs; bands reach from the lowest to the highest end of MAUVE's intervals,
-and from the least to the largest ε.
+Output: figure2.svg and figure2.pdf, a row of two panels for every dataset; MAUVE is a score from 0
+to 1, ε is dimensionless. Lines are means over transcripts and audited runs; bands reach from the
+lowest to the highest end of MAUVE's intervals, and from the least to the largest ε.
 """
 
-import matplotlib
 import polars as pl
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
-from artifacts import checked, writing
+import style
+from artifacts import checked
 from job import job
 
-# Text stays text, so that a figure can be searched and read aloud.
-matplotlib.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "figure2", "font.size": 9})
-
-# Okabe and Ito's colours, told apart also by markers and line styles.
 RUNS = {
-    "noiseless": ("without noise or probes", "#999999", "s", ":"),
-    "unaudited": ("without probes", "#0072B2", "o", "--"),
-    "audited": ("audited", "#D55E00", "^", "-"),
+    "noiseless": ("without noise or probes", style.Look(style.GREY, style.DOTTED, "s")),
+    "unaudited": ("without probes", style.Look(style.BLUE, style.DASHED, "o")),
+    "audited": ("audited", style.Look(style.VERMILION, "-", "^")),
 }
-EPSILONS = {
-    "epsilon_theory": ("allowed (the paper's accountant)", "#000000", None, "--"),
-    "epsilon_exact_best": ("measured, exact, best threshold", "#009E73", "s", "-"),
-    "epsilon_exact": ("measured, exact, calibrated threshold", "#56B4E9", "o", "-"),
-    "epsilon_lower": ("measured, by trials", "#D55E00", "^", "-"),
+MEASURED = {
+    "epsilon_exact_best": ("measured, exact, best threshold", style.Look(style.GREEN, "-", "s")),
+    "epsilon_exact": ("measured, exact, calibrated threshold", style.Look(style.SKY, "-", "o")),
+    "epsilon_lower": ("measured, by trials", style.Look(style.VERMILION, "-", "^")),
 }
+
+
+def line(axes: Axes, rows: pl.DataFrame, label: str, look: style.Look) -> None:
+    """Draw a line and its band from columns round, value, low and high."""
+    axes.plot(
+        rows["round"], rows["value"], color=look.colour, ls=look.line, marker=look.marker,
+        label=label,
+    )  # fmt: skip
+    axes.fill_between(rows["round"], rows["low"], rows["high"], color=look.colour, alpha=0.12, lw=0)
+
+
+def by_round(rows: pl.DataFrame, value: str, low: str, high: str) -> pl.DataFrame:
+    """Return the mean of a column and the ends of its band, by round."""
+    found = rows.group_by("round").agg(value=pl.mean(value), low=pl.min(low), high=pl.max(high))
+    return found.sort("round")
 
 
 def usefulness(axes: Axes, table: pl.DataFrame) -> None:
-    for kind, (label, colour, marker, line) in RUNS.items():
+    for kind, (label, look) in RUNS.items():
         rows = table.filter(kind=kind)
-        if rows.is_empty():
-            continue
-        by_round = rows.group_by("round", maintain_order=True)
-        drawn = by_round.agg(pl.mean("mauve"), pl.min("mauve_low"), pl.max("mauve_high")).sort(
-            "round"
-        )
-        axes.plot(drawn["round"], drawn["mauve"], line, color=colour, marker=marker, label=label)
-        axes.fill_between(
-            drawn["round"], drawn["mauve_low"], drawn["mauve_high"], color=colour, alpha=0.12, lw=0
-        )
-    axes.set(ylabel="MAUVE of the bank (encoder features)", ylim=(0, None))
+        if not rows.is_empty():
+            line(axes, by_round(rows, "mauve", "mauve_low", "mauve_high"), label, look)
+    # Room for the legend above every line.
+    axes.set(ylabel="MAUVE of the bank (0 to 1, encoder features)", ylim=(0.0, 1.35))
+    axes.set_yticks([0.0, 0.2, 0.4, 0.6, 0.8, 1.0])
+    axes.legend(loc="upper right")
 
 
-def privacy(axes: Axes, table: pl.DataFrame, delta: str) -> None:
-    rows = table.filter(kind="audited").group_by("round", maintain_order=True)
-    for name, (label, colour, marker, line) in EPSILONS.items():
-        drawn = rows.agg(pl.mean(name), low=pl.min(name), high=pl.max(name)).sort("round")
-        axes.plot(drawn["round"], drawn[name], line, color=colour, marker=marker, label=label)
-        axes.fill_between(
-            drawn["round"], drawn["low"], drawn["high"], color=colour, alpha=0.12, lw=0
-        )
-    axes.set(ylabel=f"ε of all releases so far (δ = {delta})", ylim=(0, None))
+def privacy(axes: Axes, table: pl.DataFrame, delta: float, trials: int) -> None:
+    rows = table.filter(kind="audited")
+    for name, label, look in (
+        ("epsilon_theory", style.ALLOWED, style.THEORY),
+        ("epsilon_ceiling", style.ceiling(trials), style.CEILING),
+    ):
+        drawn = by_round(rows, name, name, name)
+        axes.plot(drawn["round"], drawn["value"], label=label, **look)
+    for name, (label, look) in MEASURED.items():
+        line(axes, by_round(rows, name, name, name), label, look)
+    top = rows.select(pl.max("epsilon_theory", "epsilon_ceiling")).max_horizontal().item()
+    axes.set(ylabel=style.epsilon(delta, "ε of all releases so far"), ylim=(0.0, 1.5 * top))
+    axes.legend(loc="upper left")
 
 
 with job(snakemake):
@@ -64,20 +72,13 @@ with job(snakemake):
         .otherwise(pl.lit("audited"))
     )
     datasets = table["dataset"].unique(maintain_order=True).to_list()
-    figure = Figure(figsize=(9, 3.4 * len(datasets)), layout="constrained")
-    panels = figure.subplots(len(datasets), 2, squeeze=False)
-    for (left, right), dataset in zip(panels, datasets):
+    figure, axes = style.panels(len(datasets), 2, 3.6, share_x=False, share_y=False)
+    for (left, right), dataset in zip(axes, datasets, strict=True):
         rows = table.filter(dataset=dataset)
         usefulness(left, rows)
-        privacy(right, rows, snakemake.params.delta)
+        privacy(right, rows, snakemake.params.delta, snakemake.params.trials)
         left.set_title(f"{dataset}: usefulness")
         right.set_title(f"{dataset}: privacy")
-        for axes in (left, right):
-            axes.set(xlabel="round", xticks=range(int(rows["round"].max()) + 1))
-            axes.grid(alpha=0.25)
-            axes.legend(frameon=False, fontsize=8)
-    for path in snakemake.output:
-        kind = path.rsplit(".", 1)[1]
-        with writing(path) as temporary:
-            dated = {"Date": None} if kind == "svg" else {"CreationDate": None}
-            figure.savefig(temporary, format=kind, metadata=dated)
+        for panel in (left, right):
+            panel.set(xlabel="round (releases so far)", xticks=range(int(rows["round"].max()) + 1))
+    style.save(figure, snakemake.output, "Usefulness and ε over rounds")

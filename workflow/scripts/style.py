@@ -79,6 +79,9 @@ ATTACKS = {
 OWN = {"color": "#c8c8c8", "linewidth": 4.5, "solid_capstyle": "butt", "zorder": 1}
 THEORY = {"color": BLACK, "linestyle": "--", "linewidth": 1.1}
 CEILING = {"color": BLACK, "linestyle": ":", "linewidth": 1.3}
+# Values without sampling error, beside counted ones of the same colour.
+EXACT = {"linestyle": (0, (4, 1, 1, 1)), "linewidth": 1.0}
+ALLOWED = "ε_theory (the paper's accountant)"
 
 
 def power(number: float) -> str:
@@ -94,18 +97,36 @@ def power(number: float) -> str:
     return f"{number:,}" if isinstance(number, int) else f"{number:g}"
 
 
-def limits(axes: Axes, theory: float, ceiling: float, trials: int) -> list[Line2D]:
+def epsilon(delta: float, what: str = "ε") -> str:
+    """Return the label of an axis of ε at a δ; ε has no unit.
+
+    Example:
+        >>> epsilon(1e-5)
+        'ε at δ = 10⁻⁵ (dimensionless)'
+    """
+    return f"{what} at δ = {power(delta)} (dimensionless)"
+
+
+def ceiling(trials: int) -> str:
+    """Return the label of what trials can show.
+
+    Example:
+        >>> ceiling(1_000_000)
+        'ceiling: ideal attack, 10⁶ trials (expected)'
+    """
+    return f"ceiling: ideal attack, {power(trials)} trials (expected)"
+
+
+def limits(axes: Axes, theory: float, trial_ceiling: float, trials: int) -> list[Line2D]:
     """Draw what the proof allows and what trials can show, across an ε axis that is horizontal.
 
     Returns:
         Both lines, for a legend.
     """
-    axes.set_xlim(0.0, REACH * max(theory, ceiling))
+    axes.set_xlim(0.0, REACH * max(theory, trial_ceiling))
     return [
-        axes.axvline(theory, label="ε_theory (the paper's accountant)", **THEORY),
-        axes.axvline(
-            ceiling, label=f"ceiling: ideal attack, {power(trials)} trials (expected)", **CEILING
-        ),
+        axes.axvline(theory, label=ALLOWED, **THEORY),
+        axes.axvline(trial_ceiling, label=ceiling(trials), **CEILING),
     ]
 
 

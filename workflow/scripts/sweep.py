@@ -4,29 +4,14 @@ Routing and clipping know neither σ nor q, so what changes is the background, t
 threshold and the rates. Output: sweep.json, as workflow/schemas/sweep_audit.schema.yaml has it.
 """
 
-import math
-
 import cohort_votes
 import contracts
 import population
 from artifacts import load_arrays, load_json
+from ends import upper_end
 from job import job
 from pe_core import background, best, bounds, exact, seeds, threshold, trials
 from pe_core.score import LinearScore
-from pe_core.trials import Counts
-
-
-def upper_end(counts: Counts, delta: float, tail: float) -> float | None:
-    """Return the upper confidence end of the same event's ε, None where nothing bounds it."""
-    n = counts.trials
-    tpr = bounds.clopper_pearson(counts.true_positives, n, tail)
-    fpr = bounds.clopper_pearson(counts.false_positives, n, tail)
-    fnr = bounds.clopper_pearson(n - counts.true_positives, n, tail)
-    tnr = bounds.clopper_pearson(n - counts.false_positives, n, tail)
-    # The same two branches as in the lower end, each rate at its other end.
-    upper = bounds.epsilon_from_rates(fpr.lower, tpr.upper, delta, tnr=tnr.upper, fnr=fnr.lower)
-    return upper if math.isfinite(upper) else None
-
 
 with job(snakemake) as log:
     cell = load_arrays(snakemake.input.contributions)
@@ -75,7 +60,9 @@ with job(snakemake) as log:
                     mechanism.delta,
                     tail,
                 ),
-                "epsilon_upper": upper_end(counts, mechanism.delta, tail),
+                "epsilon_upper": upper_end(
+                    counts.true_positives, counts.false_positives, count, mechanism.delta, tail
+                ),
                 "epsilon_exact": test.epsilon(fixed, mechanism.delta),
                 "epsilon_exact_best": best.best_epsilon(test, mechanism.delta).epsilon,
             }
