@@ -61,11 +61,8 @@ def runs(table: pl.DataFrame) -> Iterator[dict[str, Any]]:
 with job(snakemake) as log:
     # Texts stay texts: a column of numbers would else lose its leading zeros.
     names = dict.fromkeys((*RUN[:3], "run", "label", "text"), pl.String)
-    table = pl.read_csv(
-        checked(snakemake.input.candidates),
-        schema_overrides=names,
-        missing_utf8_is_empty_string=True,
-    )
+    table = pl.read_csv(checked(snakemake.input.candidates), schema_overrides=names)
+    table = table.with_columns(pl.col("label", "text").fill_null(""))
     found = list(runs(table))
     template, sheet = Path(snakemake.input.template), Path(snakemake.input.style)
     page = pages.rendered(template, sheet, {"runs": found, "most": table["rank"].max()})
