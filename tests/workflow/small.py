@@ -45,7 +45,7 @@ _ENDS = [
 ]
 
 
-def _sentences(count: int, seed: int) -> list[str]:
+def sentences(count: int, seed: int) -> list[str]:
     """Return distinct sentences in an order of their own."""
     parts = (_SUBJECTS, _VERBS, _OBJECTS, _ENDS)
     shape = tuple(map(len, parts))
@@ -98,15 +98,15 @@ def house(folder: Path, attacks: Sequence[str]) -> Path:
     data = folder / "data"
     data.mkdir()
     users = sum(COHORTS.values()) + 1
-    said = _sentences(users * RECORDS, 1)
+    said = sentences(users * RECORDS, 1)
     who = np.repeat([f"user {n}" for n in range(users)], RECORDS)
     pl.DataFrame({"who": who, "said": said}).write_csv(data / "texts.csv")
-    pl.DataFrame({"text": _sentences(BANK, 2)}).write_csv(data / "bank.csv")
+    pl.DataFrame({"text": sentences(BANK, 2)}).write_csv(data / "bank.csv")
     pl.DataFrame(
         {
             "canary": [0] * POOL,
             "source": [n % RECORDS for n in range(POOL)],
-            "text": [f"In other words: {text}" for text in _sentences(POOL, 3)],
+            "text": [f"In other words: {text}" for text in sentences(POOL, 3)],
         }
     ).write_csv(data / "pool.csv")
     return folder
