@@ -123,7 +123,13 @@ def stage(config: Path, what: str, targets: list[str]) -> list[object]:
     command += ["--configfile", str(config), "--profile", str(ROOT / "profiles/default")]
     start = time.perf_counter()
     with open(config.parent / "snakemake.log", "ab") as log:
-        process = subprocess.Popen(command, stdout=log, stderr=log, cwd=config.parent)
+        process = subprocess.Popen(
+            command,
+            stdout=log,
+            stderr=log,
+            cwd=config.parent,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+        )
         _, status, used = os.wait4(process.pid, 0)
     if status:
         raise SystemExit(f"{what}: snakemake failed; see {config.parent / 'snakemake.log'}")

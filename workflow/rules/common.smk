@@ -22,6 +22,9 @@ ROOT = Path(workflow.basedir)
 sys.path.insert(0, str(ROOT / "workflow" / "scripts"))
 sys.path.insert(0, str(ROOT))
 
+# Found from any working folder (--directory), and the same name wherever the house is moved.
+PAPER = os.path.relpath(ROOT / "workflow/report/paper_tables.csv")
+
 import configuration
 import modules
 from pe_core import seeds

@@ -15,7 +15,7 @@ EXPOSURE = "results/{dataset}/{bank}/{encoder}/exposure/{attack}.csv"
 rule attacks:
     input:
         audits=TABLES["table4"],
-        paper="workflow/report/paper_tables.csv",
+        paper=PAPER,
     output:
         svg="results/figures/attacks.svg",
         pdf="results/figures/attacks.pdf",

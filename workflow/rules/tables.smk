@@ -35,7 +35,7 @@ FOR_PEOPLE = [
 rule table:
     input:
         audits=lambda w: TABLES[w.table],
-        paper="workflow/report/paper_tables.csv",
+        paper=PAPER,
     output:
         csv="results/tables/{table}.csv",
         provenance="results/tables/{table}.provenance.json",
