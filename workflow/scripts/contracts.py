@@ -7,6 +7,7 @@ from typing import Any
 import yaml
 from jsonschema import Draft202012Validator
 
+import versions
 from artifacts import load_json, save_json
 from pe_core import InputError
 
@@ -25,8 +26,11 @@ def _check(path: str, value: dict[str, Any], schema: str) -> dict[str, Any]:
 
 
 def save(path: str, value: dict[str, Any], schema: str) -> None:
-    """Check a result against workflow/schemas/{schema}.schema.yaml and write it."""
-    save_json(path, _check(path, value, schema))
+    """Check a result against workflow/schemas/{schema}.schema.yaml and write it.
+
+    The versions of packages that made it are added.
+    """
+    save_json(path, _check(path, {**value, "versions": versions.installed()}, schema))
 
 
 def load(path: str, schema: str) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Embed the texts of one Parquet file.
 
-Output: float32 unit rows in the file's row order, and a JSON with the encoder's identity.
+Output: float32 unit rows in the file's row order, and a JSON with the encoder's identity and
+the versions of packages.
 """
 
 import os
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import polars as pl
 
+import versions
 from artifacts import checked, save_array, save_json
 from job import job
 from pe_core.text import encoders, store
@@ -27,6 +29,11 @@ with job(snakemake) as log:
     save_array(snakemake.output.embeddings, embeddings)
     save_json(
         snakemake.output.notes,
-        {"encoder": encoder.name, "identity": encoder.identity, "texts": len(texts)},
+        {
+            "encoder": encoder.name,
+            "identity": encoder.identity,
+            "texts": len(texts),
+            "versions": versions.installed("torch", "transformers", "sentence-transformers"),
+        },
     )
     log.info("%d texts, encoder %s", len(texts), encoder.identity)

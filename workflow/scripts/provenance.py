@@ -12,6 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+import versions
 from artifacts import save_json
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -69,12 +70,14 @@ def beside(table: Path) -> Path:
 
 
 def save(job: Any, table: Path) -> None:
-    """Write the provenance of a finished table beside it.
+    """Write the provenance of a finished table beside it, and warn where versions of packages mix.
 
     Args:
         job: the object that Snakemake hands to the script.
         table: what the script wrote.
     """
+    made_with = versions.met(map(str, job.input))
+    versions.report_mix(job.rule, made_with)
     save_json(
         beside(table),
         {
@@ -89,6 +92,7 @@ def save(job: Any, table: Path) -> None:
                 "modules": job.params.code,
             },
             "environment": environment(),
+            "versions": made_with,
             "inputs": {str(path): digest(path) for path in sorted(map(Path, job.input))},
         },
     )
