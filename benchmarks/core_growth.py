@@ -1,12 +1,12 @@
 """Growth of time and memory with the population, the trials, the pool and the users' canaries."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from core_probes import problem
 from core_trials import audit
-from measure import exponents, peak_memory, seconds, table
+from measure import growth, in_child, seconds
 
 from pe_core import background, probes, trials
 from pe_core.kernels import sampling
@@ -33,16 +33,24 @@ SIZES = {
 }
 # Why a column may grow faster than its size; printed where it does.
 REASONS = {
-    "population CPU s": "each group's weights and table are read for fewer trials at a time",
-    "population peak MB": "one weight a user, beside the contributions given",
-    "trials CPU s": "the plan and the start of the threads weigh on short runs",
-    "trials peak MB": "two counts a block of trials",
-    "pool norm CPU s": "the pool's distances, M × m, leave the caches; r of M are soon taken",
-    "pool norm peak MB": "the input: a covariance, M × M, that this objective does not read",
-    "pool mu_eff CPU s": "the covariance, M × M, is checked once",
-    "pool mu_eff peak MB": "the input: the covariance, M × M",
-    "canaries CPU s": "fixed costs are below the clock's noise",
-    "canaries peak MB": "one canary is held at a time",
+    "population": {
+        "CPU s": "each group's weights and table are read for fewer trials at a time",
+        "peak MB": "one weight a user, beside the contributions given",
+    },
+    "trials": {
+        "CPU s": "the plan and the start of the threads weigh on short runs",
+        "peak MB": "two counts a block of trials",
+    },
+    "pool": {
+        "norm CPU s": "the pool's distances, M × m, leave the caches; r of M are soon taken",
+        "norm peak MB": "the input: a covariance, M × M, that this objective does not read",
+        "mu_eff CPU s": "the covariance, M × M, is checked once",
+        "mu_eff peak MB": "the input: the covariance, M × M",
+    },
+    "canaries": {
+        "CPU s": "fixed costs are below the clock's noise",
+        "peak MB": "one canary is held at a time",
+    },
 }
 
 
@@ -84,33 +92,24 @@ COSTS: dict[str, dict[str, Callable[[int], Callable[[], object]]]] = {
 }
 
 
-def growth(name: str, sizes: Sequence[int]) -> str:
-    """CPU time and peak memory at each size, and the exponent between the two largest.
-
-    CPU time of all threads, so that a column shows the work and not what else the machine does.
-    Memory is the peak of a fresh process, its input included.
-    """
-    columns: dict[str, list[float]] = {}
-    for label, prepare in COSTS[name].items():
-        columns[f"{label} CPU s".strip()] = [
-            seconds(prepare(size), 3, 5.0, clock=time.process_time) for size in sizes
-        ]
-        columns[f"{label} peak MB".strip()] = [
-            peak_memory("core_growth", name, label, size) for size in sizes
-        ]
-    rows: list[list[object]] = [
-        [size, *(values[i] for values in columns.values())] for i, size in enumerate(sizes)
-    ]
-    last = {label: exponents(sizes, values)[-1] for label, values in columns.items()}
-    rows.append(["exponent", *(f"{value:.2f}" for value in last.values())])
-    over = [f"{c} over 1: {REASONS[f'{name} {c}']}" for c, value in last.items() if value > 1.005]
-    return table(f"Growth with the {name}", [name, *columns], rows, "\n".join(over))
-
-
 def run(name: str, label: str, size: int) -> None:
     COSTS[name][label](size)()
 
 
 def tables(size: str) -> Iterator[str]:
-    for name, sizes in SIZES.items():
-        yield growth(name, sizes[size])
+    """Yield the tables of one size (quick, default or full) as they get ready.
+
+    CPU time of all threads, so that a column shows the work and not what else the machine does.
+    Memory is the peak of a fresh process, its input included.
+    """
+    repeats, at_most = (1, 1.0) if size == "quick" else (3, 5.0)
+    for name, each in SIZES.items():
+        sizes, columns = each[size], {}
+        for label, prepare in COSTS[name].items():
+            columns[f"{label} CPU s".strip()] = [
+                seconds(prepare(n), repeats, at_most, clock=time.process_time) for n in sizes
+            ]
+            columns[f"{label} peak MB".strip()] = [
+                in_child("core_growth", "run", name, label, n)[1] for n in sizes
+            ]
+        yield growth(name, sizes, columns, REASONS[name], f"Growth with the {name}")

@@ -1,35 +1,23 @@
-"""Tables of routing and contributions beside what people would use instead.
+"""Exact routing beside what people would use instead, its growth, and probes merged into routes."""
 
-Times are the smallest of several rounds, each round running every row once, so that a busy moment
-hits all rows alike. Core-seconds are the processor time of all threads. Memory is the peak of a
-fresh process, its input included.
-"""
-
-import subprocess
-import sys
-import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import numpy as np
-from scipy import sparse
-from scipy.sparse import linalg
+from measure import growth, in_child, least, table
 from scipy.spatial.distance import cdist
 from threadpoolctl import threadpool_info
+from vectors import D, embeddings
 
 from pe_core import routing
-from pe_core.approximate import Index
-from pe_core.contribution import contributions
 
-D = 384
 K = 5
 BANK = 8192
 PROBES = 64
 BLOCK = 2048
 
-RECORDS = {"quick": 16_000, "default": 128_000, "full": 128_000}
+RECORDS = {"quick": 8_000, "default": 128_000, "full": 128_000}
 RECORD_GROWTH = {
-    "quick": [4_000, 16_000],
+    "quick": [2_000, 8_000],
     "default": [10_000, 30_000, 100_000],
     "full": [10_000, 100_000, 1_000_000],
 }
@@ -38,13 +26,12 @@ BANK_GROWTH = {
     "default": [1_000, 10_000, 100_000],
     "full": [1_000, 10_000, 100_000, 1_000_000],
 }
-USER_GROWTH = {
-    "quick": [1_000, 10_000],
-    "default": [1_000, 10_000, 100_000],
-    "full": [1_000, 10_000, 100_000, 1_000_000],
+BANK_RECORDS = {"quick": 2_048, "default": 8_192, "full": 8_192}
+# Why a column may grow faster than its size; printed where it does.
+REASONS = {
+    "CPU s": "the two cores share their cache, and larger arrays are read from memory",
+    "peak MB": "a process starts at 130 MB, so small inputs hardly show",
 }
-HNSW_BANKS = {"quick": [10_000], "default": [10_000, 100_000], "full": [100_000, 1_000_000]}
-SEARCHES = {10_000: [50, 100, 200], 100_000: [100, 200, 400], 1_000_000: [200, 400, 800]}
 
 
 def tables(size: str) -> Iterator[str]:
@@ -56,25 +43,12 @@ def tables(size: str) -> Iterator[str]:
         if each["user_api"] == "blas"
     )
     yield f"Routing. BLAS: {blas}"
-    yield exact_table(RECORDS[size])
-    yield growth_table("records", RECORD_GROWTH[size])
-    yield growth_table("bank", BANK_GROWTH[size])
-    yield merge_table(RECORDS[size])
-    yield contribution_table(USER_GROWTH[size])
-    yield hnsw_table(HNSW_BANKS[size])
-
-
-def embeddings(seed: int, n: int) -> np.ndarray:
-    """Unit rows around a 32-dimensional subspace: like texts, some are near and most are far."""
-    rng = np.random.default_rng(seed)
-    directions = np.random.default_rng(0).standard_normal((32, D), dtype=np.float32)
-    rows = np.empty((n, D), np.float32)
-    for start in range(0, n, BLOCK):
-        part = rows[start : start + BLOCK]
-        part[:] = rng.standard_normal((len(part), 32), dtype=np.float32) @ directions
-        part += rng.standard_normal(part.shape, dtype=np.float32) / 2
-        part /= np.linalg.norm(part, axis=1, keepdims=True)
-    return rows
+    rounds = 2 if size == "quick" else 3
+    yield exact_table(RECORDS[size], rounds)
+    yield growth_table("records", RECORD_GROWTH[size], [(n, BANK) for n in RECORD_GROWTH[size]])
+    banks = BANK_GROWTH[size]
+    yield growth_table("bank", banks, [(BANK_RECORDS[size], p) for p in banks])
+    yield merge_table(RECORDS[size], rounds)
 
 
 def products(records: np.ndarray, bank: np.ndarray) -> None:
@@ -105,54 +79,19 @@ def by_torch(records: np.ndarray, bank: np.ndarray) -> np.ndarray:
     return torch.cat(found).numpy()
 
 
-def fastest(rows: dict[str, Callable[[], object]], rounds: int = 3) -> dict[str, float]:
-    return {name: seconds for name, (seconds, _) in measured(rows, rounds).items()}
+WAYS: dict[str, Callable[[np.ndarray, np.ndarray], object]] = {
+    "float32 products alone": products,
+    "routing.top_k": lambda records, bank: routing.top_k(records, bank, K),
+    "faiss-cpu IndexFlatL2": by_faiss,
+    "torch matmul + topk": by_torch,
+}
 
 
-def measured(rows: dict[str, Callable[[], object]], rounds: int) -> dict[str, tuple[float, float]]:
-    """Return each row's seconds and core-seconds, both the smallest over the rounds."""
-    best = dict.fromkeys(rows, (np.inf, np.inf))
-    for _ in range(rounds):
-        for name, call in rows.items():
-            start = time.perf_counter(), time.process_time()
-            call()
-            spent = time.perf_counter() - start[0], time.process_time() - start[1]
-            best[name] = min(best[name][0], spent[0]), min(best[name][1], spent[1])
-    return best
+def route(way: str, n: int, p: int) -> None:
+    WAYS[way](embeddings(1, n), embeddings(2, p))
 
 
-PEAK = """
-import sys
-sys.path[:0] = {path!r}
-import core_routing
-core_routing.{name}(*map(int, sys.argv[1:]))
-lines = open("/proc/self/status").read().splitlines()
-print(next(line.split()[1] for line in lines if line.startswith("VmHWM")))
-"""
-
-
-def peak(name: str, *numbers: int) -> float:
-    """Peak resident MB of a fresh process that calls a function of this module (Linux)."""
-    code = PEAK.format(path=[str(Path(__file__).parent), *sys.path], name=name)
-    command = [sys.executable, "-c", code, *map(str, numbers)]
-    return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout) / 1024
-
-
-def route(n: int, p: int) -> None:
-    routing.top_k(embeddings(1, n), embeddings(2, p), K)
-
-
-def count_votes(users: int) -> None:
-    index, user = votes(users)
-    contributions(index, user, users, BANK, 0.1)
-
-
-def exponent(sizes: list[int], values: list[float]) -> str:
-    """Growth exponent between the two largest sizes."""
-    return f"{np.log(values[-1] / values[-2]) / np.log(sizes[-1] / sizes[-2]):.2f}"
-
-
-def exact_table(n: int) -> str:
+def exact_table(n: int, rounds: int) -> str:
     records, bank = embeddings(1, n), embeddings(2, BANK)
     few = records[:2000]
     routes = routing.top_k(few, bank, K)
@@ -160,46 +99,44 @@ def exact_table(n: int) -> str:
         name: f"{np.mean(call(few, bank) == routes.index):.6f}"
         for name, call in (("faiss-cpu IndexFlatL2", by_faiss), ("torch matmul + topk", by_torch))
     }
-    spent = measured(
-        {
-            "float32 products alone": lambda: products(records, bank),
-            "routing.top_k": lambda: routing.top_k(records, bank, K),
-            "faiss-cpu IndexFlatL2": lambda: by_faiss(records, bank),
-            "torch matmul + topk": lambda: by_torch(records, bank),
-        },
-        rounds=3,
-    )
-    bare, bare_core = spent["float32 products alone"]
-    lines = [
+    costs = least({name: lambda way=way: way(records, bank) for name, way in WAYS.items()}, rounds)
+    bare = costs["float32 products alone"]
+    rows = [
+        [
+            name,
+            each.wall,
+            each.wall / bare.wall,
+            each.cpu,
+            each.cpu / bare.cpu,
+            in_child("core_routing", "route", name, n, BANK)[1],
+            agreement.get(name, "-"),
+        ]
+        for name, each in costs.items()
+    ]
+    return table(
         f"Exact top {K}: {n:,} records × {BANK:,} entries × {D}",
-        f"{'':26} {'s':>8} {'× products':>11} {'core-s':>8} {'× products':>11}  same votes",
-    ]
-    lines += [
-        f"{name:26} {seconds:8.3f} {seconds / bare:11.2f} {core:8.3f} {core / bare_core:11.2f}  "
-        f"{agreement.get(name, '')}"
-        for name, (seconds, core) in spent.items()
-    ]
-    size = (records.nbytes + bank.nbytes) / 2**20
-    lines.append(f"Peak memory of a routing process: {peak('route', n, BANK):.0f} MB,")
-    lines.append(f"of which input: {size:.0f} MB")
-    return "\n".join(lines)
+        ["", "s", "× products", "CPU s", "× products", "peak MB", "same votes"],
+        rows,
+        f"Target: 1.5 × products and 1,500 MB. Of the memory, {records.nbytes >> 20} MB are the "
+        "records.",
+    )
 
 
-def growth_table(what: str, sizes: list[int]) -> str:
-    lines = [f"Growth of routing.top_k with the {what}", f"{what:>12} {'s':>9} {'peak MB':>9}"]
-    seconds, memory = [], []
-    for size in sizes:
-        n, p = (size, BANK) if what == "records" else (4 * BLOCK, size)
+def growth_table(what: str, sizes: list[int], shapes: list[tuple[int, int]]) -> str:
+    time, memory = [], []
+    for n, p in shapes:
         records, bank = embeddings(1, n), embeddings(2, p)
+        # Large products take long enough for one round.
         rounds = 1 if n * p > 10**9 else 3
-        seconds.append(fastest({"": lambda a=records, b=bank: routing.top_k(a, b, K)}, rounds)[""])
-        memory.append(peak("route", n, p))
-        lines.append(f"{size:12,} {seconds[-1]:9.3f} {memory[-1]:9.0f}")
-    lines.append(f"{'exponent':>12} {exponent(sizes, seconds):>9} {exponent(sizes, memory):>9}")
-    return "\n".join(lines)
+        work = {"": lambda a=records, b=bank: routing.top_k(a, b, K)}
+        time.append(least(work, rounds)[""].cpu)
+        memory.append(in_child("core_routing", "route", "routing.top_k", n, p)[1])
+    rest = f"{BANK:,} entries" if what == "records" else f"{shapes[0][0]:,} records"
+    title = f"Growth of routing.top_k with the {what} ({rest})"
+    return growth(what, sizes, {"CPU s": time, "peak MB": memory}, REASONS, title)
 
 
-def merge_table(n: int) -> str:
+def merge_table(n: int, rounds: int) -> str:
     records, bank = embeddings(1, n), embeddings(2, BANK)
     places = np.sort(np.random.default_rng(3).permutation(BANK)[:PROBES])
     free = np.setdiff1d(np.arange(BANK), places)
@@ -225,7 +162,7 @@ def merge_table(n: int) -> str:
         )
 
     wide_records, wide_probes = records.astype(np.float64), probes.astype(np.float64)
-    seconds = fastest(
+    costs = least(
         {
             "routing.squared_distances": lambda: routing.squared_distances(records, probes),
             "scipy cdist, float64": lambda: cdist(wide_records, wide_probes, "sqeuclidean"),
@@ -233,97 +170,14 @@ def merge_table(n: int) -> str:
             "numpy lexsort": by_sorting,
             "routing.add_probe, one": add_one,
             "routing.top_k anew": lambda: routing.top_k(records, bank, K),
-        }
+        },
+        rounds,
     )
-    lines = [f"Probes merged: {n:,} records, {PROBES} probes, k = {K}", f"{'':28} {'ms':>10}"]
-    lines += [f"{name:28} {value * 1e3:10.2f}" for name, value in seconds.items()]
-    distances = seconds["scipy cdist, float64"] / seconds["routing.squared_distances"]
-    merges = seconds["numpy lexsort"] / seconds["routing.merge_top_k"]
-    lines.append(f"Ratios: cdist {distances:.1f}, lexsort {merges:.1f} times ours")
-    return "\n".join(lines)
-
-
-def votes(users: int) -> tuple[np.ndarray, np.ndarray]:
-    """Sixteen records a user, votes in runs of the bank so that users repeat their candidates."""
-    rng = np.random.default_rng(4)
-    user = np.repeat(np.arange(users), 16)
-    first = rng.integers(0, BANK - K, users)[user] + rng.integers(0, 20, user.size)
-    index = (first[:, None] + np.arange(K)) % BANK
-    return index.astype(np.int32), user
-
-
-def by_scipy(index: np.ndarray, user: np.ndarray, users: int) -> sparse.csr_array:
-    entries = np.ones(index.size)
-    rows = sparse.coo_array(
-        (entries, (np.repeat(user, K), index.ravel())), shape=(users, BANK)
-    ).tocsr()
-    each = linalg.norm(rows, axis=1)
-    share = 1 / (np.bincount(user, minlength=users) * K)
-    return sparse.diags_array(share * np.minimum(1, 0.1 / (each * share))) @ rows
-
-
-def contribution_table(sizes: list[int]) -> str:
-    lines = [
-        f"Contributions: 16 records a user, {BANK:,} candidates",
-        f"{'users':>12} {'ms':>9} {'scipy ms':>9} {'ratio':>6} {'peak MB':>9}",
-    ]
-    ours, theirs, memory = [], [], []
-    for users in sizes:
-        index, user = votes(users)
-        rows = contributions(index, user, users, BANK, 0.1)
-        if abs(rows - by_scipy(index, user, users)).max() > 1e-14:
-            raise SystemExit("contributions and scipy disagree")
-        seconds = fastest(
-            {
-                "ours": lambda i=index, u=user, m=users: contributions(i, u, m, BANK, 0.1),
-                "scipy": lambda i=index, u=user, m=users: by_scipy(i, u, m),
-            }
-        )
-        ours.append(seconds["ours"])
-        theirs.append(seconds["scipy"])
-        memory.append(peak("count_votes", users))
-        lines.append(
-            f"{users:12,} {ours[-1] * 1e3:9.2f} {theirs[-1] * 1e3:9.2f} "
-            f"{theirs[-1] / ours[-1]:6.1f} {memory[-1]:9.0f}"
-        )
-    lines.append(
-        f"{'exponent':>12} {exponent(sizes, ours):>9} {exponent(sizes, theirs):>9} {'':6} "
-        f"{exponent(sizes, memory):>9}"
+    distances = costs["scipy cdist, float64"].wall / costs["routing.squared_distances"].wall
+    merges = costs["numpy lexsort"].wall / costs["routing.merge_top_k"].wall
+    return table(
+        f"Probes merged: {n:,} records, {PROBES} probes, k = {K}",
+        ["", "ms", "CPU ms"],
+        [[name, each.wall * 1e3, each.cpu * 1e3] for name, each in costs.items()],
+        f"Ratios: cdist {distances:.1f}, lexsort {merges:.1f} times ours",
     )
-    return "\n".join(lines)
-
-
-def hnsw_table(sizes: list[int]) -> str:
-    """The number of records from which building and searching cost less than exact routing."""
-    lines = [
-        f"HNSW (16 links, construction 100) against exact routing, recall@{K} on 1,000 records",
-        "build in core-seconds; search and exact routing in core-µs a record",
-        f"{'bank':>10} {'build':>8} {'searched':>9} {'search':>9} {'exact':>9} {'recall':>7}"
-        "  pays from",
-    ]
-    records = embeddings(1, 4 * BLOCK)
-    few = records[:1000]
-    for p in sizes:
-        bank = embeddings(2, p)
-        start = time.process_time()
-        routing.top_k(records, bank, K)
-        exact = (time.process_time() - start) / len(records)
-        start = time.process_time()
-        index = Index.build(bank, seed=1)
-        build = time.process_time() - start
-        for search in SEARCHES[p]:
-            start = time.process_time()
-            index._search(few, K, search)
-            each = (time.process_time() - start) / len(few)
-            recall = index.top_k(few, K, search=search, recall=0.0).recall
-            pays = f"{build / (exact - each):,.0f} records" if exact > each else "never"
-            lines.append(
-                f"{p:10,} {build:8.1f} {search:9} {each * 1e6:9.1f} {exact * 1e6:9.1f} "
-                f"{recall:7.4f}  {pays}"
-            )
-    return "\n".join(lines)
-
-
-if __name__ == "__main__":
-    for table in tables(sys.argv[1] if len(sys.argv) > 1 else "quick"):
-        print(table, end="\n\n", flush=True)
