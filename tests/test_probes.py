@@ -126,17 +126,21 @@ def test_votes_are_those_of_routing_on_the_whole_bank(levels):
             assert found.scores[t - 1] == sum(n * n for n in votes)
 
 
-def test_a_large_pool_is_consistent_with_its_routes():
+@pytest.mark.parametrize(
+    ("pool", "budget"), [(700, 200), pytest.param(8192, 512, marks=pytest.mark.slow)]
+)
+def test_a_large_pool_is_consistent_with_its_routes(pool, budget):
     # The plain version at each step would take minutes: only the chosen scores are computed again.
     rng = np.random.default_rng(5)
-    base, distances = np.sort(rng.random((64, 5)), axis=1) + 0.3, rng.random((64, 700)) + 0.2
-    covariance = spd(rng, 700, 1e3)
-    found = select(base, distances, 200, "mu_eff", covariance)
-    assert np.unique(found.sequence).size == 200
+    base, distances = np.sort(rng.random((64, 5)), axis=1) + 0.3, rng.random((64, pool)) + 0.2
+    factors = rng.standard_normal((300, pool)) / 300**0.5
+    covariance = factors.T @ factors + 0.1 * np.eye(pool)
+    found = select(base, distances, budget, "mu_eff", covariance)
+    assert np.unique(found.sequence).size == budget
     position = np.full(base.shape, -1)
-    for t in (1, 7, 40, 200):
+    for t in (1, 7, 40, budget):
         chosen = found.sequence[:t].tolist()
-        votes = naive.counts(base, position, distances, chosen, range(200))
+        votes = naive.counts(base, position, distances, chosen, range(budget))
         score = naive.objective(votes, chosen, covariance, base.size)
         assert found.scores[t - 1] == pytest.approx(score, rel=1e-11)
 
