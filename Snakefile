@@ -55,3 +55,10 @@ rule all:
             kind=["svg", "pdf"],
         ),
         "results/audit-card.html",
+
+
+# What `make report` shows: all of the above, and what was asked for by name and is there.
+rule reported:
+    input:
+        rules.all.input,
+        asked_for(),

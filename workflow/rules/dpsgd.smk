@@ -179,7 +179,12 @@ rule dpsgd_table:
             share=DPSGD_SHARES,
         ),
     output:
-        csv="results/tables/substitute_dpsgd.csv",
+        csv=report(
+            "results/tables/substitute_dpsgd.csv",
+            caption="../report/substitute_dpsgd_table.rst",
+            category="DP-SGD",
+            labels={"table": "audits under substitution"},
+        ),
         provenance="results/tables/substitute_dpsgd.provenance.json",
     log:
         "logs/dpsgd/table.log",
@@ -196,12 +201,42 @@ rule dpsgd_figures:
         table="results/tables/substitute_dpsgd.csv",
         accounts=expand("results/dpsgd/q-{share}/account.json", share=DPSGD_SHARES),
     output:
-        audits=multiext("results/figures/substitute_dpsgd", ".svg", ".pdf"),
-        worst_case=multiext(
-            "results/figures/substitute_dpsgd_worst_case", ".svg", ".pdf"
-        ),
-        gdp=multiext("results/figures/substitute_dpsgd_gdp", ".svg", ".pdf"),
-        accuracy=multiext("results/figures/substitute_dpsgd_accuracy", ".svg", ".pdf"),
+        audits=[
+            report(
+                "results/figures/substitute_dpsgd.svg",
+                caption="../report/substitute_dpsgd.rst",
+                category="DP-SGD",
+                labels={"figure": "audits under substitution"},
+            ),
+            "results/figures/substitute_dpsgd.pdf",
+        ],
+        worst_case=[
+            report(
+                "results/figures/substitute_dpsgd_worst_case.svg",
+                caption="../report/substitute_dpsgd_worst_case.rst",
+                category="DP-SGD",
+                labels={"figure": "the worst case"},
+            ),
+            "results/figures/substitute_dpsgd_worst_case.pdf",
+        ],
+        gdp=[
+            report(
+                "results/figures/substitute_dpsgd_gdp.svg",
+                caption="../report/substitute_dpsgd_gdp.rst",
+                category="DP-SGD",
+                labels={"figure": "if the game were Gaussian"},
+            ),
+            "results/figures/substitute_dpsgd_gdp.pdf",
+        ],
+        accuracy=[
+            report(
+                "results/figures/substitute_dpsgd_accuracy.svg",
+                caption="../report/substitute_dpsgd_accuracy.rst",
+                category="DP-SGD",
+                labels={"figure": "accuracy"},
+            ),
+            "results/figures/substitute_dpsgd_accuracy.pdf",
+        ],
     log:
         "logs/dpsgd/figures.log",
     conda:

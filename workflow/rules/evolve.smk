@@ -242,7 +242,12 @@ rule evolution:
         audits=lambda w: runs(f"{RUN}/audit.json", audited=True),
         utilities=lambda w: runs(f"{RUN}/utility.json"),
     output:
-        csv="results/tables/evolution.csv",
+        csv=report(
+            "results/tables/evolution.csv",
+            caption="../report/evolution.rst",
+            category="Several rounds",
+            labels={"figure": "every run and round"},
+        ),
         provenance="results/tables/evolution.provenance.json",
     log:
         "logs/evolution.log",
@@ -279,7 +284,12 @@ rule figure2:
         table="results/tables/evolution.csv",
         candidates="results/tables/candidates.csv",
     output:
-        svg="results/figures/figure2.svg",
+        svg=report(
+            "results/figures/figure2.svg",
+            caption="../report/figure2.rst",
+            category="Several rounds",
+            labels={"figure": "Figure 2: usefulness and ε"},
+        ),
         pdf="results/figures/figure2.pdf",
     log:
         "logs/figure2.log",

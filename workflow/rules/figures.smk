@@ -17,7 +17,12 @@ rule attacks:
         audits=TABLES["table4"],
         paper=PAPER,
     output:
-        svg="results/figures/attacks.svg",
+        svg=report(
+            "results/figures/attacks.svg",
+            caption="../report/attacks.rst",
+            category="Figures",
+            labels={"figure": "ε by attack"},
+        ),
         pdf="results/figures/attacks.pdf",
     log:
         "logs/figures/attacks.log",
@@ -38,7 +43,12 @@ rule gap:
     output:
         csv="results/tables/gap.csv",
         provenance="results/tables/gap.provenance.json",
-        svg="results/figures/gap.svg",
+        svg=report(
+            "results/figures/gap.svg",
+            caption="../report/gap.rst",
+            category="Figures",
+            labels={"figure": "where ε was lost"},
+        ),
         pdf="results/figures/gap.pdf",
     log:
         "logs/figures/gap.log",
@@ -57,7 +67,12 @@ rule delta:
     input:
         audits=TABLES["table4"],
     output:
-        svg="results/figures/delta.svg",
+        svg=report(
+            "results/figures/delta.svg",
+            caption="../report/delta.rst",
+            category="Figures",
+            labels={"figure": "ε over δ"},
+        ),
         pdf="results/figures/delta.pdf",
     log:
         "logs/figures/delta.log",
@@ -76,7 +91,12 @@ rule trade_off:
     input:
         audits=TABLES["table4"],
     output:
-        svg="results/figures/trade_off.svg",
+        svg=report(
+            "results/figures/trade_off.svg",
+            caption="../report/trade_off.rst",
+            category="Figures",
+            labels={"figure": "error rates"},
+        ),
         pdf="results/figures/trade_off.pdf",
     log:
         "logs/figures/trade_off.log",
@@ -131,9 +151,19 @@ rule exposures:
     output:
         csv="results/tables/exposure.csv",
         provenance="results/tables/exposure.provenance.json",
-        levels="results/tables/exposure_levels.csv",
+        levels=report(
+            "results/tables/exposure_levels.csv",
+            caption="../report/exposure_levels.rst",
+            category="Tables",
+            labels={"table": "users above a level of ε"},
+        ),
         levels_provenance="results/tables/exposure_levels.provenance.json",
-        svg="results/figures/exposure.svg",
+        svg=report(
+            "results/figures/exposure.svg",
+            caption="../report/exposure.rst",
+            category="Figures",
+            labels={"figure": "everyone's exposure"},
+        ),
         pdf="results/figures/exposure.pdf",
     log:
         "logs/figures/exposure.log",

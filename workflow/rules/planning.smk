@@ -5,7 +5,12 @@
 rule planning:
     output:
         json="results/planning.json",
-        csv="results/tables/planning.csv",
+        csv=report(
+            "results/tables/planning.csv",
+            caption="../report/planning.rst",
+            category="Tables",
+            labels={"table": "what trials can show"},
+        ),
         provenance="results/tables/planning.provenance.json",
     log:
         "logs/planning.log",

@@ -3,6 +3,9 @@
 #           results/candidates.html   the most voted texts of each round, asked for by name
 
 
+include: "report_plan.smk"
+
+
 rule audit_card:
     input:
         template="workflow/report/audit-card.html.j2",
@@ -28,7 +31,12 @@ rule audit_card:
             family=FAMILIES,
         ),
     output:
-        "results/audit-card.html",
+        report(
+            "results/audit-card.html",
+            caption="../report/audit_card.rst",
+            category="Audit card",
+            labels={"figure": "the verdict on one page"},
+        ),
     log:
         "logs/audit_card.log",
     conda:
@@ -60,7 +68,12 @@ rule candidates_page:
         style="workflow/report/page.css",
         candidates="results/tables/candidates.csv",
     output:
-        "results/candidates.html",
+        report(
+            "results/candidates.html",
+            caption="../report/candidates.rst",
+            category="Several rounds",
+            labels={"figure": "the most voted candidates"},
+        ),
     log:
         "logs/candidates_page.log",
     conda:

@@ -90,7 +90,12 @@ rule swap_table:
     input:
         lambda w: swaps(f"{PAIR}/swap.json"),
     output:
-        csv="results/tables/swap.csv",
+        csv=report(
+            "results/tables/swap.csv",
+            caption="../report/swap.rst",
+            category="Tables",
+            labels={"table": "pairs of users"},
+        ),
         provenance="results/tables/swap.provenance.json",
     log:
         "logs/swap_table.log",
@@ -111,7 +116,12 @@ rule accounts:
         audits=TABLES["table2"],
         swaps=lambda w: swaps(f"{PAIR}/swap.json"),
     output:
-        csv="results/tables/accounts.csv",
+        csv=report(
+            "results/tables/accounts.csv",
+            caption="../report/accounts.rst",
+            category="Tables",
+            labels={"table": "which ε for which question"},
+        ),
         provenance="results/tables/accounts.provenance.json",
     log:
         "logs/accounts.log",
@@ -131,7 +141,12 @@ rule accounts_figure:
         table="results/tables/accounts.csv",
         accounting="results/accounting.json",
     output:
-        svg="results/figures/accounts.svg",
+        svg=report(
+            "results/figures/accounts.svg",
+            caption="../report/accounts_figure.rst",
+            category="Figures",
+            labels={"figure": "which ε for which question"},
+        ),
         pdf="results/figures/accounts.pdf",
     log:
         "logs/accounts_figure.log",

@@ -53,7 +53,12 @@ rule figure1_table:
     input:
         lambda w: sweeps(f"{CELL}/sweep.json"),
     output:
-        csv="results/tables/figure1.csv",
+        csv=report(
+            "results/tables/figure1.csv",
+            caption="../report/figure1_table.rst",
+            category="Tables",
+            labels={"table": "Figure 1: noise and participation"},
+        ),
         provenance="results/tables/figure1.provenance.json",
     log:
         "logs/figure1_table.log",
@@ -72,7 +77,12 @@ rule figure1:
     input:
         "results/tables/figure1.csv",
     output:
-        svg="results/figures/figure1.svg",
+        svg=report(
+            "results/figures/figure1.svg",
+            caption="../report/figure1.rst",
+            category="Figures",
+            labels={"figure": "Figure 1: noise and participation"},
+        ),
         pdf="results/figures/figure1.pdf",
     log:
         "logs/figure1.log",

@@ -37,7 +37,12 @@ rule table:
         audits=lambda w: TABLES[w.table],
         paper=PAPER,
     output:
-        csv="results/tables/{table}.csv",
+        csv=report(
+            "results/tables/{table}.csv",
+            caption="../report/table.rst",
+            category="Tables",
+            labels={"table": "{table}"},
+        ),
         provenance="results/tables/{table}.provenance.json",
     log:
         "logs/{table}.log",
@@ -58,7 +63,12 @@ rule canaries:
     input:
         sorted(set(sum(TABLES.values(), []))),
     output:
-        csv="results/tables/canaries.csv",
+        csv=report(
+            "results/tables/canaries.csv",
+            caption="../report/canaries.rst",
+            category="Tables",
+            labels={"table": "every canary"},
+        ),
         provenance="results/tables/canaries.provenance.json",
     log:
         "logs/canaries.log",

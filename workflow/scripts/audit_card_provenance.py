@@ -7,9 +7,21 @@ from pathlib import Path
 from typing import Any
 
 import provenance
+import versions
 
 # Characters of a digest.
 SHOWN = 16
+
+
+def _versions(paths: list[str]) -> list[str]:
+    """Return what the audits went through; where versions differ, how many each of them made."""
+    return [
+        f"{package} " + ", ".join(
+            used if len(counts) == 1 else f"{used} ({count} audits)"
+            for used, count in counts.items()
+        )
+        for package, counts in versions.met(paths).items()
+    ]  # fmt: skip
 
 
 def made(
@@ -42,6 +54,12 @@ def made(
         "audits": len(audits),
         "seconds": f"{sum(audit['seconds'] for audit in audits):,.0f}",
         "finished": datetime.fromtimestamp(finished, UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "versions": _versions(paths),
         "environment": environment,
+        "others": {
+            name: version
+            for name, version in environment["packages"].items()
+            if version and name not in versions.PACKAGES
+        },
         "digests": [(name, digest[:SHOWN]) for name, digest in digests.items()],
     }
