@@ -134,7 +134,13 @@ def ideal_test(mechanism: Mechanism) -> LinearTest:
 
 def scan(test: LinearTest, least: float) -> Floats:
     """Return thresholds of ℓ, ascending, at a quarter of the noise's deviation, over every place
-    where a rate between `least` and 1 − `least` changes."""
+    where a rate between `least` and 1 − `least` changes.
+
+    Example:
+        >>> thresholds = scan(ideal_test(Mechanism(0, 0.1, 2.0, 0.1, 1e-5)), 1e-6)
+        >>> bool(thresholds[0] < -2.0 and thresholds[-1] > 2.0)
+        True
+    """
     noisy = test.sum
     assert noisy is not None
     log_least = np.log(min(least, 0.1))
@@ -164,6 +170,12 @@ def zoom(
 
     `values` are the objective at the ascending `points`; its largest local maxima (three at most)
     are refined between their neighbours, each round to a quarter of the width.
+
+    Example:
+        >>> points = np.linspace(0.0, 3.0, 7)
+        >>> place, value = zoom(np.sin, points, np.sin(points), 8)
+        >>> round(place, 3), round(value, 6)
+        (1.571, 1.0)
     """
     left = np.append(-np.inf, values[:-1])
     right = np.append(values[1:], -np.inf)

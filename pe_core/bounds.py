@@ -49,7 +49,12 @@ def clopper_pearson(successes: npt.ArrayLike, trials: npt.ArrayLike, tail: float
 
 
 def ends(successes: Any, trials: Any, tail: float) -> Ends:
-    """Return `clopper_pearson` of float64 counts known to be valid."""
+    """Return `clopper_pearson` of float64 counts known to be valid.
+
+    Example:
+        >>> round(float(ends(0.0, 1000.0, 0.05).upper), 6) == round(1.0 - 0.05**0.001, 6)
+        True
+    """
     failures = trials - successes
     # A placeholder of 1 keeps the quantile defined where the end is known.
     lower = special.betaincinv(np.maximum(successes, 1.0), failures + 1.0, tail)
@@ -153,7 +158,12 @@ def epsilon_from_rates(
 
 
 def branch(numerator: Any, denominator: Any, delta: float) -> Any:
-    """Return max(0, log((numerator − δ) / denominator)), and 0 where numerator ≤ δ."""
+    """Return max(0, log((numerator − δ) / denominator)), and 0 where numerator ≤ δ.
+
+    Example:
+        >>> float(branch(0.5, 0.25, 0.0)) == float(np.log(2.0)), float(branch(0.1, 0.2, 0.0))
+        (True, 0.0)
+    """
     above = np.asarray(numerator, np.float64) - delta
     below = np.asarray(denominator, np.float64)
     proves = above > np.maximum(below, 0.0)
@@ -164,13 +174,25 @@ def branch(numerator: Any, denominator: Any, delta: float) -> Any:
 
 
 def check_delta(delta: float) -> None:
-    """Refuse a δ outside [0, 1]."""
+    """Refuse a δ outside [0, 1].
+
+    Example:
+        >>> check_delta(1.5)
+        Traceback (most recent call last):
+        pe_core.errors.InputError: delta = 1.5: allowed is [0, 1]
+    """
     if not 0.0 <= delta <= 1.0:
         raise InputError(f"delta = {delta!r}: allowed is [0, 1]")
 
 
 def check_tail(tail: float) -> None:
-    """Refuse a tail outside (0, 1)."""
+    """Refuse a tail outside (0, 1).
+
+    Example:
+        >>> check_tail(0.0)
+        Traceback (most recent call last):
+        pe_core.errors.InputError: tail = 0.0: a probability above 0 and below 1 is needed
+    """
     if not 0.0 < tail < 1.0:
         raise InputError(f"tail = {tail!r}: a probability above 0 and below 1 is needed")
 

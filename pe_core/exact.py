@@ -173,7 +173,13 @@ def rates_of_sum(
 
 
 def check_participation(participation: float) -> None:
-    """Refuse a q that is not a probability, or too small to divide by."""
+    """Refuse a q that is not a probability, or too small to divide by.
+
+    Example:
+        >>> check_participation(1.5)
+        Traceback (most recent call last):
+        pe_core.errors.InputError: participation = 1.5: allowed are 0 and [1e-100, 1]
+    """
     if not (participation == 0.0 or 1e-100 <= participation <= 1.0):
         raise InputError(f"participation = {participation!r}: allowed are 0 and [1e-100, 1]")
 

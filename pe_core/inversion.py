@@ -45,6 +45,11 @@ class UpperTail:
         counts: m, int64 (n,), at least 1.
         participation: q in (0, 1/2], not used without weights.
         shift_error: bound on the total error of Σ m|t|, in units of the noise.
+
+    Example:
+        >>> tail = UpperTail(np.array([1.0]), np.array([3]), 0.1, 0.0)
+        >>> tail.quantile(np.log(1e-3)) > tail.quantile(np.log(1e-2))
+        True
     """
 
     def __init__(

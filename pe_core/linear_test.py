@@ -46,6 +46,12 @@ class LinearTest:
         offset: subtracted from the sum to give ℓ.
         noise: τ, standard deviation of the noise in the score.
         sum: the sum without the canary, or None where the score is constant (w = 0).
+
+    Example:
+        >>> nobody = np.zeros(0)
+        >>> test = LinearTest(nobody, nobody.astype(int), 1.0, 1.0, 1.0, 0.5, 0.0)
+        >>> round(float(test.rates(-0.5).fpr), 6), round(float(test.rates(0.5).tpr), 6)
+        (0.5, 0.5)
     """
 
     def __init__(
@@ -129,6 +135,12 @@ def epsilon_of(rates: Rates, delta: float) -> Floats:
     """Return the ε that rates prove: row 0 by the event ℓ > threshold, row 1 by its complement.
 
     Rates are moved by their error bound in the direction that lowers ε; shape (2, thresholds).
+
+    Example:
+        >>> one = np.ones(1)
+        >>> rates = Rates(0.2 * one, 0.4 * one, 0.8 * one, 0.6 * one, 0.0 * one)
+        >>> epsilon_of(rates, 0.0).ravel().round(3).tolist()
+        [0.693, 0.288]
     """
     down, up = 1.0 - rates.relative_error, 1.0 + rates.relative_error
     return np.stack(

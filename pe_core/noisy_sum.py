@@ -32,6 +32,12 @@ class NoisySum:
         noise: τ > 0.
         shift_error: bound on the relative error with which every shift is known.
         point_error: bound on the error of the thresholds that will be asked for.
+
+    Example:
+        >>> sum_of_ten = NoisySum(np.array([1.0]), np.array([10]), 0.5, 1.0)
+        >>> above, below, error = sum_of_ten.log_tails(np.array([5.0]).astype(np.longdouble), 1e-8)
+        >>> np.exp([above[0], below[0]]).round(6).tolist()
+        [0.5, 0.5]
     """
 
     def __init__(

@@ -37,6 +37,12 @@ class SummedRates:
         thresholds: of the sum, ascending, spaced by the mesh.
         fpr, fnr: at least the true rates.
         tpr, tnr: at most the true rates.
+
+    Example:
+        >>> one, rate = np.ones(1), 0.5 * np.ones(1)
+        >>> rates = SummedRates(one, 0.25 * one, rate, 0.75 * one, rate)
+        >>> round(rates.best_epsilon(0.0)[0], 6)
+        0.693147
     """
 
     thresholds: Floats

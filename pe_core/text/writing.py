@@ -104,6 +104,17 @@ def bank(
     Raises:
         InputError: an argument out of range, a label with too few public lines, a prompt without
             its fields, or a generator that cannot fill the bank; the message has the counts.
+
+    Example, with a stand-in for the client:
+        >>> class Author:
+        ...     concurrency = 1
+        ...     def complete(self, requests):
+        ...         for request in requests:
+        ...             yield request, Response(f"Ship {request.seed} came home", "stop")
+        >>> form = Form("A line of a {label}:{examples}", chat=False)
+        >>> lines, counts = bank(Author(), ["play"], 2, "A", {}, form, Rules(), 1, "toy")
+        >>> len(lines), counts["accepted"]
+        (2, 2)
     """
     _check_fields(form.template, {"label", "examples"})
     _check_fields(form.example, {"text"})
@@ -180,6 +191,20 @@ def paraphrases(
     Raises:
         InputError: an argument out of range, a prompt without its field, or a generator that cannot
             fill the pool; the message has the counts.
+
+    Example, with stand-ins for the client and the encoder:
+        >>> class Author:
+        ...     concurrency = 1
+        ...     def complete(self, requests):
+        ...         for request in requests:
+        ...             yield request, Response(f"The ship of {request.seed} is back", "stop")
+        >>> class Alike:
+        ...     def encode(self, texts):
+        ...         return np.sqrt([[0.9, 0.1] if "back" in text else [0.5, 0.5] for text in texts])
+        >>> form = Form("Rewrite: {text}", chat=False)
+        >>> pool, _ = paraphrases(Author(), Alike(), ["Home it came"], 1, form, Rules(), 1, "toy")
+        >>> pool[0].source, round(pool[0].similarity, 3)
+        (0, 0.894)
     """
     _check_fields(form.template, {"text"})
     if size < 1 or not records:
