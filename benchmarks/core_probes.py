@@ -15,16 +15,21 @@ def core_seconds(work: Callable[[], object], repeats: int) -> float:
     return seconds(work, repeats, clock=time.thread_time)
 
 
-def problem(candidates: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Base routes, distances to a pool that wins about a tenth of the votes, and a covariance."""
+def problem(candidates: int) -> tuple[np.ndarray, np.ndarray]:
+    """Base routes, and distances to a pool that wins about a tenth of the votes."""
     rng = np.random.default_rng(0)
     base = np.sort(0.5 + rng.random((RECORDS, VOTES)), axis=1)
-    pool = 0.45 + rng.random((RECORDS, candidates))
+    return base, 0.45 + rng.random((RECORDS, candidates))
+
+
+def pool_covariance(candidates: int) -> np.ndarray:
+    """A covariance of the pool from 500 users whose votes hardly meet."""
+    rng = np.random.default_rng(1)
     votes = rng.random((500, candidates)) * (rng.random((500, candidates)) < 320 / 8192)
     votes *= 0.2
     covariance = votes.T @ votes
     covariance[np.diag_indices(candidates)] += 0.01
-    return base, pool, covariance
+    return covariance
 
 
 def numpy_select(
@@ -60,7 +65,8 @@ def _votes(distance: np.ndarray, owner: np.ndarray, candidate: np.ndarray, t: in
 
 def tables(size: str) -> Iterator[str]:
     rows = []
-    base, pool, covariance = problem(128)
+    base, pool = problem(128)
+    covariance = pool_covariance(128)
     for objective, sigma in (("norm", None), ("mu_eff", covariance)):
         assert numpy_select(base, pool, 16, sigma) == list(
             select(base, pool, 16, objective, sigma).sequence
@@ -70,7 +76,8 @@ def tables(size: str) -> Iterator[str]:
         rows.append([objective, 128, 16, ours * 1e3, plain * 1e3, plain / ours, "-"])
     large = [] if size == "quick" else [(8192, 512, "-", "-")]
     for candidates, budget, norm, mu_eff in [(512, 64, 20, 100), *large]:
-        base, pool, covariance = problem(candidates)
+        base, pool = problem(candidates)
+        covariance = pool_covariance(candidates)
         for objective, sigma, target in (("norm", None, norm), ("mu_eff", covariance, mu_eff)):
             repeats = 3 if candidates > 1000 else 10
             ours = core_seconds(lambda: select(base, pool, budget, objective, sigma), repeats)  # noqa: B023
