@@ -44,7 +44,7 @@ REASONS = {
     "pool": {
         "norm CPU s": "the distances, M × m, no longer stay in the second cache",
         "norm peak MB": "the distances, M × m, in the order given and by candidate",
-        "mu_eff CPU s": "the covariance, M × M, is read once to check it: nine tenths of the time at 10⁴",
+        "mu_eff CPU s": "the covariance, M × M, is read once to check it, 9/10 of the time at 10⁴",
         "mu_eff peak MB": "the covariance given, M × M",
     },
     "canaries": {
