@@ -61,4 +61,5 @@ rule all:
 rule reported:
     input:
         rules.all.input,
+        "results/tables.html",
         asked_for(),

@@ -246,7 +246,7 @@ rule evolution:
             "results/tables/evolution.csv",
             caption="../report/evolution.rst",
             category="Several rounds",
-            labels={"figure": "every run and round"},
+            labels={"result": "every run and round"},
         ),
         provenance="results/tables/evolution.provenance.json",
     log:
@@ -288,7 +288,7 @@ rule figure2:
             "results/figures/figure2.svg",
             caption="../report/figure2.rst",
             category="Several rounds",
-            labels={"figure": "Figure 2: usefulness and ε"},
+            labels={"result": "Figure 2: usefulness and ε"},
         ),
         pdf="results/figures/figure2.pdf",
     log:

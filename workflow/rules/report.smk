@@ -1,5 +1,6 @@
 # Requires: every audit of the tables, exposure and accounts.
 # Makes:    results/audit-card.html   one page for who must decide
+#           results/tables.html       every table, to be read in the report
 #           results/candidates.html   the most voted texts of each round, asked for by name
 
 
@@ -35,7 +36,7 @@ rule audit_card:
             "results/audit-card.html",
             caption="../report/audit_card.rst",
             category="Audit card",
-            labels={"figure": "the verdict on one page"},
+            labels={"page": "the verdict on one page"},
         ),
     log:
         "logs/audit_card.log",
@@ -62,6 +63,31 @@ rule audit_card:
         "../scripts/audit_card.py"
 
 
+rule tables_page:
+    input:
+        template="workflow/report/tables.html.j2",
+        style="workflow/report/page.css",
+        tables=expand("results/tables/{table}.csv", table=[*FOR_PEOPLE, *swap_tables()]),
+    output:
+        report(
+            "results/tables.html",
+            caption="../report/tables.rst",
+            category="Tables",
+            labels={"table": "all tables, to read"},
+        ),
+    log:
+        "logs/tables_page.log",
+    conda:
+        "../../envs/environment.yaml"
+    resources:
+        mem_mb=lambda w, attempt: 1000 * attempt,
+        runtime=lambda w, attempt: 10 * attempt,
+    params:
+        code=code("tables_page"),
+    script:
+        "../scripts/tables_page.py"
+
+
 rule candidates_page:
     input:
         template="workflow/report/candidates.html.j2",
@@ -72,7 +98,7 @@ rule candidates_page:
             "results/candidates.html",
             caption="../report/candidates.rst",
             category="Several rounds",
-            labels={"figure": "the most voted candidates"},
+            labels={"result": "the most voted candidates"},
         ),
     log:
         "logs/candidates_page.log",
