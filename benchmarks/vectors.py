@@ -10,9 +10,10 @@ _BLOCK = 8192
 def embeddings(seed: int, n: int) -> np.ndarray:
     """n unit rows, float32 (n, 384): sines of random linear functions of a point in 32 dimensions.
 
-    At 19,000 rows they have an intrinsic dimension of 30 (from the ratios of the 20 nearest
-    distances) and HNSW finds as many of their neighbours as of those of the lines of Shakespeare's
-    roles in all-MiniLM-L6-v2's space.
+    19,000 of them resemble all-MiniLM-L6-v2's embeddings of the lines of Shakespeare's roles: HNSW
+    finds as many of their neighbours (0.94, 0.98 and 1.00 at searches of 50, 100 and 200, where
+    those have 0.95, 0.98 and 1.00), their intrinsic dimension by the 20 nearest is 35 (30), and 192
+    principal axes hold 0.86 of their variance (0.88).
     """
     fixed = np.random.default_rng(0)
     slopes = fixed.standard_normal((_INNER, D), dtype=np.float32) * np.float32(1.2 / _INNER**0.5)
