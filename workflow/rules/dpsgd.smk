@@ -34,6 +34,9 @@ rule dpsgd_records:
         "logs/dpsgd/{data}/records.log",
     conda:
         "../../envs/environment.yaml"
+    resources:
+        mem_mb=lambda w, attempt: 4000 * attempt,
+        runtime=lambda w, attempt: 30 * attempt,
     params:
         data=lambda w: DPSGD_DATA[w.data],
         seed=config["seed"],
@@ -53,6 +56,9 @@ rule dpsgd_canaries:
         "logs/dpsgd/{model}/canaries.log",
     conda:
         "../../envs/environment.yaml"
+    resources:
+        mem_mb=lambda w, attempt: 2000 * attempt,
+        runtime=lambda w, attempt: 60 * attempt,
     params:
         model=lambda w: DPSGD_MODELS[w.model],
         canary=DPSGD["canary"],
@@ -86,6 +92,9 @@ rule dpsgd_account:
         "logs/dpsgd/q-{share}/account.log",
     conda:
         "../../envs/environment.yaml"
+    resources:
+        mem_mb=lambda w, attempt: 2000 * attempt,
+        runtime=lambda w, attempt: 60 * attempt,
     params:
         mechanism=DPSGD_MECHANISM,
         code=code("dpsgd_account"),
@@ -125,6 +134,9 @@ rule dpsgd_game:
         "logs/dpsgd/{model}/{scenario}/q-{share}/audit.log",
     conda:
         "../../envs/environment.yaml"
+    resources:
+        mem_mb=lambda w, attempt: 2000 * attempt,
+        runtime=lambda w, attempt: 240 * attempt,
     params:
         model=lambda w: DPSGD_MODELS[w.model],
         mechanism=DPSGD_MECHANISM,
@@ -148,6 +160,9 @@ rule dpsgd_without:
         "logs/dpsgd/{model}/without/q-{share}/accuracy.log",
     conda:
         "../../envs/environment.yaml"
+    resources:
+        mem_mb=lambda w, attempt: 2000 * attempt,
+        runtime=lambda w, attempt: 120 * attempt,
     params:
         model=lambda w: DPSGD_MODELS[w.model],
         mechanism=DPSGD_MECHANISM,

@@ -122,6 +122,9 @@ rule evolve_release:
     conda:
         "../../envs/environment.yaml"
     threads: 2
+    resources:
+        mem_mb=lambda w, attempt: 6000 * attempt,
+        runtime=lambda w, attempt: 60 * attempt,
     params:
         mechanism=lambda w: evolution_mechanism(noiseless=w.run == "noiseless"),
         probed=lambda w: probed(w.run),
@@ -147,6 +150,9 @@ rule evolve_round:
     conda:
         "../../envs/environment.yaml"
     threads: workflow.cores or 2
+    resources:
+        mem_mb=lambda w, attempt: 4000 * attempt,
+        runtime=lambda w, attempt: 240 * attempt,
     params:
         generator=config["generator"],
         prompts=lambda w: DATASETS[w.dataset]["prompts"],
@@ -201,6 +207,9 @@ rule evolve_audit:
     conda:
         "../../envs/environment.yaml"
     threads: 2
+    resources:
+        mem_mb=lambda w, attempt: 4000 * attempt,
+        runtime=lambda w, attempt: 60 * attempt,
     params:
         mechanism=evolution_mechanism(),
         evaluation={**config["evaluation"], "trials": PLAN["trials"]},
@@ -228,6 +237,9 @@ rule evolve_utility:
         "logs/{dataset}/{bank}/{encoder}/evolution/{transcript}/{run}/utility.log",
     conda:
         "../../envs/environment.yaml"
+    resources:
+        mem_mb=lambda w, attempt: 4000 * attempt,
+        runtime=lambda w, attempt: 60 * attempt,
     params:
         reference=PLAN["reference"],
         resamples=PLAN["resamples"],
