@@ -1,9 +1,12 @@
-"""Show how far a long job is: a bar on a terminal, a line now and then in a log."""
+"""Show how far a long job is: in the run's display, or on a terminal, or now and then in a log."""
 
+import json
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from rich.console import Console
 from rich.progress import (
@@ -17,6 +20,42 @@ from rich.progress import (
 Report = Callable[[int, int], None]
 # Seconds between two lines where stderr is not a terminal.
 QUIET = 10.0
+# Seconds between two reports to the run's display, which names its folder in the environment.
+OFTEN = 0.5
+FOLDER = "PE_AUDIT_PROGRESS"
+
+
+@contextmanager
+def _told(folder: Path, what: str, unit: str) -> Iterator[Report]:
+    """Yield a function that tells the run's display how far the job is."""
+    file = folder / f"{os.getpid()}.json"
+    start = time.monotonic()
+    last = -OFTEN
+
+    def tell(done: int, total: int) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last < OFTEN and done < total:
+            return
+        last = now
+        rate = done / max(now - start, 1e-9)
+        left = (total - done) / rate if rate else 0.0
+        known = {
+            "what": what,
+            "unit": unit,
+            "done": done,
+            "total": total,
+            "rate": rate,
+            "left": left,
+        }
+        written = file.with_suffix(".new")
+        written.write_text(json.dumps(known))
+        written.replace(file)
+
+    try:
+        yield tell
+    finally:
+        file.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -27,6 +66,12 @@ def progress(what: str, unit: str) -> Iterator[Report]:
         what: the job, as a person would name it.
         unit: what is counted, in the plural.
     """
+    # A job on another machine has the variable, but not the folder.
+    folder = Path(os.environ.get(FOLDER, ""))
+    if FOLDER in os.environ and folder.is_dir():
+        with _told(folder, what, unit) as tell:
+            yield tell
+        return
     console = Console(stderr=True)
     if console.is_terminal:
         columns = (
