@@ -166,8 +166,9 @@ def test_position_inverts_the_loss(kind, q, sigma, z):
     at = np.array(z + 0.5 / sigma)
     loss = step.loss(at)
     slope = float(step.loss(at + 1e-3) - step.loss(at - 1e-3)) / 2e-3
-    # Where the loss is flat, many z share it to the last bit.
-    if abs(slope) > 1e-6 * abs(float(loss)):
+    # Where the loss is flat, many z share it to the last bit; an antipodal one is a difference of
+    # logarithms of mixtures, which are right to 1e-16.
+    if abs(slope) > 1e-6 * abs(float(loss)) + 1e-9:
         assert float(step.position(loss)) == pytest.approx(float(at), abs=1e-6)
 
 
