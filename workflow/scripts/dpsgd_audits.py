@@ -2,19 +2,13 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
-from jsonschema import Draft202012Validator
 
-from artifacts import load_json, save_json
-from pe_core import InputError, Mechanism
+import contracts
+from pe_core import Mechanism
 from pe_core.dpsgd import Scores, audit_scores
-
-SCHEMA = Path(__file__).resolve().parents[1] / "schemas" / "dpsgd_audit.schema.yaml"
 
 
 def rows(
@@ -69,22 +63,11 @@ def audit(
     }
 
 
-@cache
-def _validator() -> Draft202012Validator:
-    return Draft202012Validator(yaml.safe_load(SCHEMA.read_text()))
-
-
-def _check(path: str, found: dict[str, Any]) -> dict[str, Any]:
-    for error in _validator().iter_errors(found):
-        raise InputError(f"{path}: {error.json_path}: {error.message}")
-    return found
-
-
 def save(path: str, found: dict[str, Any]) -> None:
     """Check and write one audit."""
-    save_json(path, _check(path, found))
+    contracts.save(path, found, "dpsgd_audit")
 
 
 def load(path: str) -> dict[str, Any]:
     """Read and check one audit."""
-    return _check(path, load_json(path))
+    return contracts.load(path, "dpsgd_audit")
