@@ -24,11 +24,11 @@ from pe_core import threads
 PARTS = (
     core_routing, core_votes, core_hnsw, core_probes, core_trials, core_growth, core_startup
 )  # fmt: skip
-# On two cores that do nothing else.
+# Said before a run begins; on two cores that do nothing else.
 LASTS = {
     "quick": "This takes under a minute.",
     "default": "This takes a few minutes.",
-    "full": "This takes about 40 minutes, half of them one HNSW build, and 4 GB of memory.",
+    "full": "This takes about 20 minutes, a third of them one HNSW build, and 4 GB of memory.",
 }
 
 
