@@ -54,7 +54,7 @@ def folder(tmp_path_factory):
         folder,
         {name: folder / f"{name}.npy" for name in ("records", "bank", "nonces")},
         {"routes": folder / "routes.npz"},
-        {"votes": K, "probes": PROBES, "seed": 1},
+        {"votes": K, "probes": PROBES, "seed": 1, "routing": {"approximate_above": 100}},
         **WHERE,
     )
     return folder

@@ -133,7 +133,8 @@ rule streamed_table:
     input:
         cells(f"{CELL}/streamed.json"),
     output:
-        "results/tables/streamed.csv",
+        csv="results/tables/streamed.csv",
+        provenance="results/tables/streamed.provenance.json",
     log:
         "logs/streamed_table.log",
     conda:
