@@ -121,6 +121,7 @@ def test_every_text_has_a_label():
         ({"feedback": "none"}, "feedback = 'none'"),
         ({"high": 0}, "high = 0"),
         ({"low": -1}, "low = -1"),
+        ({"together": 0}, "together = 0"),
         ({"attempts": True}, "attempts = True"),
     ],
 )
