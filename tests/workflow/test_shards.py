@@ -5,8 +5,6 @@ import pytest
 
 from tests.workflow import small
 
-pytestmark = pytest.mark.slow
-
 CELLS = "results/small/A/all-MiniLM-L6-v2"
 STREAMED = "results/tables/streamed.csv"
 
@@ -20,6 +18,28 @@ def sharded(done, tmp_path_factory):
     return folder
 
 
+def test_no_job_reads_more_than_its_part(copy):
+    small.set_config(small.forget(copy), {**small.get_config(copy), "shards": 2})
+    jobs = small.planned(copy, f"{CELLS}/exact/canary-0/audit.json")
+    parts = ("own", "test-0", "test-1")
+    expected = {
+        ("account", "results/accounting.json"),
+        ("parts", "results/small/parts/own.parquet"),
+        ("probes_own", f"{CELLS}/exact/canary-0/parts/own.npz"),
+        ("contributions", f"{CELLS}/exact/canary-0/contributions.npz"),
+        ("audit", f"{CELLS}/exact/canary-0/audit.json"),
+    }
+    for part in parts:
+        expected.add(
+            ("embed", f"results/small/embeddings/all-MiniLM-L6-v2/part-{part}.npy"),
+        )
+        expected.add(("route_part", f"{CELLS}/parts/{part}/routes.npz"))
+    for part in parts[1:]:
+        expected.add(("contribute", f"{CELLS}/exact/canary-0/parts/{part}.npz"))
+    assert jobs == expected
+
+
+@pytest.mark.slow
 def test_tables_and_contributions_are_those_of_one_file(done, sharded):
     assert not (sharded / f"{CELLS}/routes.npz").exists()
     one_file = small.tables(done)
@@ -30,6 +50,7 @@ def test_tables_and_contributions_are_those_of_one_file(done, sharded):
         assert (sharded / path.relative_to(done)).read_bytes() == path.read_bytes()
 
 
+@pytest.mark.slow
 def test_tallies_give_the_exact_rates(done, sharded):
     streamed = pl.read_csv(sharded / STREAMED).sort("attack")
     expected = pl.read_csv(done / "results/tables/canaries.csv").sort("attack")
@@ -38,6 +59,7 @@ def test_tallies_give_the_exact_rates(done, sharded):
         assert streamed[column].to_list() == pytest.approx(expected[column].to_list(), abs=1.5e-6)
 
 
+@pytest.mark.slow
 def test_parts_hold_each_test_user_once(sharded):
     records = pl.read_parquet(sharded / "results/small/records.parquet")
     parts = [
