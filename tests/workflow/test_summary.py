@@ -34,3 +34,16 @@ def test_a_full_table_fits_eighty_columns(tmp_path):
     lines = printed(tmp_path, "\n".join([",".join(names), *rows])).splitlines()
     assert max(map(len, lines[1:])) <= 80
     assert any(line.startswith("A     paraphrase-mu_eff") for line in lines)
+
+
+def test_ways_are_wrapped_and_what_there_is_to_open_is_named(tmp_path):
+    rows = [f'{name},0.5,"lower: trials; {"and so on; " * 20}"' for name in ("exact", "nonce")]
+    text = printed(tmp_path, "\n".join(["attack,epsilon_lower,obtained", *rows]))
+    assert "obtained: lower: trials;" in text
+    assert max(map(len, text.splitlines()[1:])) <= 80
+    assert list(summary.to_open(tmp_path)) == []
+    (tmp_path / "tables").mkdir()
+    (tmp_path / "report.html").touch()
+    report, tables = summary.to_open(tmp_path)
+    assert report.split(maxsplit=1) == [f"{tmp_path}/report.html", summary.OPEN["report.html"]]
+    assert tables.startswith(f"{tmp_path}/tables ")
