@@ -70,13 +70,17 @@ def main(name: str, file: str, folder: str) -> None:
     for encoder in names:
         made = [f"results/{name}/embeddings/{encoder}/{text}.npy" for text in texts]
         rows.append(stage(config, f"embed, {encoder}", made))
-    # Table 2 is one arm with one encoder: every attack and canary of it.
-    rows.append(stage(config, "one arm, 8 attacks × 5 canaries", ["results/tables/table2.csv"]))
+        if encoder == names[0]:
+            # Table 2 is one arm with one encoder: every attack and canary of it.
+            arm = ["results/tables/table2.csv"]
+            rows.append(stage(config, "one arm, 8 attacks × 5 canaries", arm))
+    # One arm has no table of arms, and one encoder none of encoders.
     tables = ["table2", "table3" if len(names) > 1 else "table4"]
     rows.append(stage(config, tables[1], [f"results/tables/{tables[1]}.csv"]))
 
     print(table("stages", ["stage", "seconds", "CPU s", "peak MB"], rows))
-    shown = ["dataset", "bank", "encoder", "attack", "epsilon_lower", "epsilon_best"]
+    shown = ["bank", "encoder", "attack"]
+    shown += ["epsilon_lower", "epsilon_exact", "epsilon_exact_best", "epsilon_ceiling"]
     for each in tables:
         frame = pl.read_csv(work / f"results/tables/{each}.csv")
         columns = [column for column in shown if column in frame.columns]
