@@ -8,6 +8,9 @@ from typing import Any
 from pe_core.text.client import Client
 from pe_core.text.server import LlamaServer
 
+# Seconds for one request to a local model, most of which it may wait in the queue of a busy machine.
+PATIENCE = 1800.0
+
 
 @contextmanager
 def opened(settings: Mapping[str, Any], cache: str, threads: int) -> Iterator[Client]:
@@ -23,7 +26,7 @@ def opened(settings: Mapping[str, Any], cache: str, threads: int) -> Iterator[Cl
         slots, context = settings["concurrency"], settings["context"]
         with (
             LlamaServer(settings["model"], slots, context, threads) as server,
-            Client(server.base_url, server.model, **common) as client,
+            Client(server.base_url, server.model, timeout=PATIENCE, **common) as client,
         ):
             yield client
     else:
