@@ -8,7 +8,7 @@ from typing import Any
 from pe_core.text.client import Client
 from pe_core.text.server import LlamaServer
 
-# Seconds for one request to a local model, most of which it may wait in the queue of a busy machine.
+# Seconds for one request to a local model; on a busy machine it waits in a queue for most of them.
 PATIENCE = 1800.0
 
 
