@@ -46,6 +46,11 @@ class Value:
     digits: int = 3
     rate: bool = False
 
+    @property
+    def dataset(self) -> str:
+        """The dataset that it was measured on; rows begin with it."""
+        return self.row.partition("/")[0]
+
     def __str__(self) -> str:
         return per_million(self.number) if self.rate else shown(self.number, self.digits)
 
