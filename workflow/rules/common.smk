@@ -15,6 +15,9 @@ gc.disable()
 onstart:
     gc.freeze()
     gc.enable()
+    # Snakemake would end in a traceback at the first file that it wants to replace.
+    if Path("results").exists() and not os.access("results", os.W_OK):
+        raise WorkflowError("results: cannot be written; the folder is read-only")
 
 
 # Scripts find pe_core in the folder that the workflow runs from.
