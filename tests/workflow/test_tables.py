@@ -109,6 +109,14 @@ def test_people_get_the_rows_of_the_csv_whatever_the_labels_say(tmp_path):
     assert r"\toprule" in tex
 
 
+def test_headings_of_latex_are_stacked_above_the_rule(tmp_path):
+    _, tex = people(tmp_path, attacks(["exact", "nonce"]))
+    above = tex.split(r"\toprule")[1].split(r"\midrule")[0].strip().splitlines()
+    words = [[cell.strip() for cell in line.removesuffix(r"\\").split("&")] for line in above]
+    assert [row[0] for row in words] == ["", "attack"]
+    assert [row[1] for row in words] == [r"\ensuremath{\varepsilon} lower", "(trials)"]
+
+
 def test_no_label_begins_a_row_as_an_argument_of_the_one_above(tmp_path):
     _, tex = people(tmp_path, attacks(["plain", "[x]", "*"]))
     assert not re.search(r"\\\\\s*[\[*]", tex)

@@ -5,6 +5,7 @@ all rows share. Whatever a label or a name contains is shown as text, never take
 """
 
 import re
+import textwrap
 from collections.abc import Iterable
 
 from tabulate import LATEX_ESCAPE_RULES, tabulate
@@ -34,8 +35,10 @@ SIGNS = str.maketrans(
 )
 # What begins markup in GitHub's Markdown; all may follow a backslash.
 MARKUP = re.compile(r"([\\`*_\[\]<>|~&$#!])")
+# Characters of a heading in one row.
+NARROW = 12
 # Longer text wraps in a column of this width.
-LONG, WRAPPED = 60, "p{0.4\\linewidth}"
+LONG, WRAPPED = 40, r"p{0.25\linewidth}"
 
 
 def _one_line(text: str) -> str:
@@ -50,6 +53,13 @@ def _in_markdown(text: str) -> str:
 def _in_latex(text: str) -> str:
     """Escape a line as tabulate escapes a cell."""
     return _one_line(text).translate(str.maketrans(LATEX_ESCAPE_RULES))
+
+
+def _stacked(headings: list[str]) -> Iterable[tuple[str, ...]]:
+    """Return headings as rows of short parts, so that the numbers decide the width."""
+    parts = [textwrap.wrap(heading, NARROW) for heading in headings]
+    height = max(map(len, parts))
+    return zip(*([""] * (height - len(each)) + each for each in parts), strict=True)
 
 
 def _alignment(table: tables.Shown) -> list[str]:
@@ -76,13 +86,15 @@ def markdown(table: tables.Shown, source: str) -> str:
 
 def latex(table: tables.Shown, source: str) -> str:
     """Return a table as LaTeX; it needs the booktabs package."""
+    headings = list(_stacked([column.heading for column in table.columns]))
     lines = tabulate(
-        [[_one_line(cell) for cell in row] for row in table.rows],
-        [column.heading for column in table.columns],
-        "latex_booktabs",
+        [*headings, *([_one_line(cell) for cell in row] for row in table.rows)],
+        tablefmt="latex_booktabs",
         colalign=_alignment(table),
         disable_numparse=True,
     ).splitlines()
+    # After the begin, the top rule and the headings.
+    lines.insert(2 + len(headings), r"\midrule")
     columns = "".join(
         WRAPPED if max(map(len, column.cells)) > LONG else "r" if column.numeric else "l"
         for column in table.columns
