@@ -103,7 +103,9 @@ def latex(table: tables.Shown, source: str) -> str:
     # A row that begins with one of these would be an argument of the row's end above it.
     lines = [re.sub(r"^(\s*)([\[*])", r"\1{}\2", line) for line in lines]
     notes = [_in_latex(note) for note in _notes(table)]
-    below = "\n".join(["", r"\par\smallskip", r"{\noindent\footnotesize", " \\\\\n".join(notes), "}"])
+    below = "\n".join(
+        ["", r"\par\smallskip", r"{\noindent\footnotesize", " \\\\\n".join(notes), "}"]
+    )
     text = "\n".join(lines) + (below if notes else "")
     return f"% {_one_line(source)}\n{text.translate(SIGNS)}\n"
 
