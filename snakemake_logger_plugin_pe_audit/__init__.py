@@ -115,7 +115,9 @@ class LogHandler(LogHandlerBase):
             rule = info["rule_name"]
             _, name = self.jobs.get(info["jobid"], (rule, rule))
             self.shown.fail(rule, info["jobid"])
-            self.shown.say(f"rule {name} failed", "bold red")
+            # Of a job that a cluster refused or ended there is no other word.
+            reason = (info.get("rule_msg") or "").partition("\n")[0]
+            self.shown.say(f"rule {name} failed" + (f": {reason}" if reason else ""), "bold red")
             logs = [*info["log"], *(getattr(record, "aux_logs", None) or [])]
             for line in (line for log in logs for line in last_lines(str(log))):
                 self.shown.say(line)

@@ -34,10 +34,10 @@ def job(number, rule, **wildcards):
     return record(event=LogEvent.JOB_INFO, jobid=number, rule_name=rule, wildcards=wildcards)
 
 
-def failure(log):
+def failure(log, message=None):
     return record(
         level=logging.ERROR, event=LogEvent.JOB_ERROR, jobid=2, rule_name="probes",
-        log=[str(log)],
+        log=[str(log)], rule_msg=message,
     )  # fmt: skip
 
 
@@ -80,6 +80,15 @@ def test_a_failure_names_the_rule_and_shows_the_end_of_its_log(capsys, tmp_path)
     assert "line 39 [red]" in said
     assert "line 25 [red]" in said
     assert "line 24 [red]" not in said
+
+
+def test_a_job_that_a_cluster_refuses_says_why(capsys, tmp_path):
+    handled = handler()
+    run_of(handled)
+    handled.emit(failure(tmp_path / "none.log", "sbatch failed: too many\n  sbatch call: ..."))
+    said = capsys.readouterr().err
+    assert "rule probes (exact) failed: sbatch failed: too many\n" in said
+    assert "sbatch call" not in said
 
 
 def test_plans_are_snakemakes_own(capsys):
