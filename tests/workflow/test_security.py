@@ -13,7 +13,7 @@ from tests.workflow import small
 ROOT = Path(__file__).resolve().parents[2]
 CODE = sorted(
     path
-    for folder in ("pe_core", "workflow", "benchmarks", "envs")
+    for folder in ("pe_core", "workflow", "benchmarks", "envs", "snakemake_logger_plugin_pe_audit")
     for path in (ROOT / folder).rglob("*.py")
 )
 RULES = [ROOT / "Snakefile", *sorted((ROOT / "workflow/rules").glob("*.smk"))]
