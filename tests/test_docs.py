@@ -28,7 +28,14 @@ LINKED = re.compile(r"\]\(([^)#\s]+)[^)]*\)")
 # Of another machine or an account: nothing to plan here.
 ELSEWHERE = {"--default-storage-provider", "--executor", "--unlock"}
 # Options of Snakemake that take words, as the pages use them.
-WORDS = {"--cores", "--configfile", "--config", "--workflow-profile", "--default-resources"}
+WORDS = {
+    "--cores",
+    "--configfile",
+    "--config",
+    "--quiet",
+    "--workflow-profile",
+    "--default-resources",
+}
 # Targets of rules that only some configurations have; their page says which.
 SOMETIMES = {"results/tables/streamed.csv"}
 PLACEHOLDER = re.compile(r"<[^>]+>|\[[^\]]+\]|…")
