@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from snakemake.utils import update_config
 
 import configuration
 
@@ -11,15 +12,32 @@ SCHEMA = ROOT / "workflow/schemas/config.schema.yaml"
 DEFAULT = yaml.safe_load((ROOT / "config/config.yaml").read_text())
 
 
+def read(name):
+    return yaml.safe_load((ROOT / "config" / name).read_text())
+
+
+def merged(*names):
+    """The configuration of `--configfile`: its files over the default one, key by key."""
+    config = copy.deepcopy(DEFAULT)
+    for name in names:
+        update_config(config, read(name))
+    return config
+
+
 def check(config):
     return configuration.validate(config, SCHEMA)
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "config").glob("*.yaml")), ids=lambda p: p.name)
 def test_every_shipped_configuration_is_sound(path):
-    # Snakemake merges a --configfile over the default one, key by key.
-    config = {**copy.deepcopy(DEFAULT), **yaml.safe_load(path.read_text())}
-    assert check(config) == []
+    assert check(merged(path.name)) == []
+
+
+def test_the_papers_rounds_keep_nothing_of_the_defaults_smaller_ones():
+    config = merged("paper.yaml", "paper_rounds.yaml")
+    rounds = config["evolution"]
+    assert (rounds["size"], rounds["probes"]) == (config["bank"]["size"], config["bank"]["probes"])
+    assert set(DEFAULT["evolution"]) <= set(read("paper.yaml")["evolution"])
 
 
 def test_defaults_are_filled_in_at_every_level_and_only_where_absent():
