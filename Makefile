@@ -18,7 +18,7 @@ ifneq ($(shell cat $(LOCKS) | sha256sum),$(shell cat $(STAMP) 2>/dev/null))
 .PHONY: $(STAMP)
 endif
 
-.PHONY: help audit report test lint check slow
+.PHONY: help audit report test lint
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
