@@ -7,8 +7,8 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
-# A plan is millions of objects that stay. Looking through them for garbage took a quarter of the
-# time (benchmarks/scheduler.py), so it begins with the first job, and leaves the plan out.
+# A plan is millions of objects that stay. Looking through them for garbage would take a good part
+# of the time, so it begins with the first job, and leaves the plan out.
 gc.disable()
 
 
