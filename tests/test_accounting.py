@@ -34,7 +34,7 @@ def mechanism(q=0.1, sigma=1.0, releases=1, delta=1e-5):
     return Mechanism(1000, q, sigma, 0.1, delta, releases=releases)
 
 
-# adjacency, q, σ, T, δ, ε, tolerance: the and the paper's figures to their last digit.
+# adjacency, q, σ, T, δ, ε, tolerance: known figures, the paper's among them, to their last digit.
 ANCHORS = [
     ("add_remove", 0.1, 1.0, 1, 1e-5, 1.6845438, 5e-8),
     ("substitute", 0.1, 1.0, 1, 1e-5, 1.7891546, 5e-8),
