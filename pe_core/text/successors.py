@@ -105,7 +105,10 @@ class Successors:
         parts = self._parts(asked)
         room = sum(map(len, parts)) + len(parts) <= self._client.concurrency
         answers = self._client.complete(
-            self._request(asked[part[0]], len(part) + len(part) // WANTED_A_SPARE + room)
+            self._request(
+                asked[part[0]],
+                min(len(part) + len(part) // WANTED_A_SPARE + room, self._client.concurrency),
+            )
             for part in parts
         )
         texts: list[str | None] = [None] * len(asked)
