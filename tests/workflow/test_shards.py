@@ -39,6 +39,14 @@ def test_no_job_reads_more_than_its_part(copy):
     assert jobs == expected
 
 
+def test_more_shards_than_test_users_are_refused_by_key(tmp_path):
+    house = small.house(tmp_path, ["ordinary"])
+    users = small.COHORTS["test"]
+    small.set_config(house, {**small.configuration(["ordinary"]), "shards": users + 1})
+    said = small.snakemake(house, "-n", *small.TARGETS, passes=False)
+    assert f"shards = {users + 1}: datasets.small.cohorts.test = {users} allows at most" in said
+
+
 @pytest.mark.slow
 def test_tables_and_contributions_are_those_of_one_file(done, sharded):
     assert not (sharded / f"{CELLS}/routes.npz").exists()

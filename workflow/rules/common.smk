@@ -150,6 +150,11 @@ for name, dataset in DATASETS.items():
             f"datasets.{name}.cohorts.canary = {len(cohort(name))}: "
             f"canaries.count = {config['canaries']['count']} of them are needed"
         )
+    if dataset["cohorts"]["test"] < config["shards"]:
+        raise WorkflowError(
+            f"shards = {config['shards']}: datasets.{name}.cohorts.test = "
+            f"{dataset['cohorts']['test']} allows at most one a user"
+        )
 
 
 def cells(pattern, banks=BANKS, encoders=tuple(ENCODERS), attacks=ATTACKS):
