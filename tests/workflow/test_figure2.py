@@ -86,6 +86,21 @@ def test_the_ceiling_of_one_release_is_that_of_planning_and_rises_with_more(draw
     assert drawn[0].filter(run="unaudited")["epsilon_ceiling"].null_count() == ROUNDS + 1
 
 
+def test_the_ceiling_of_a_release_that_almost_tells_is_that_of_planning(tmp_path):
+    """No threshold has both a false alarm and a miss in so many trials."""
+    loud = audit()
+    loud["settings"] = {**SETTINGS, "participation": 1.0, "noise_multiplier": 0.1, "trials": 1000}
+    loud["prefixes"] = loud["prefixes"][:1]
+    save_audit(tmp_path / "audit.json", loud)
+    artifacts.save_json(tmp_path / "run.json", utility("nonce-canary-0"))
+    table = tmp_path / "evolution.csv"
+    inputs = {"audits": [str(tmp_path / "audit.json")], "utilities": [str(tmp_path / "run.json")]}
+    run("evolution", tmp_path, inputs, {"csv": table})
+    expected = planning.ceiling(Mechanism(0, 1.0, 0.1, 0.1, 1e-5), 1000, 0.0025)
+    assert expected > 5.0
+    assert pl.read_csv(table)["epsilon_ceiling"][1] == pytest.approx(expected, abs=0.001)
+
+
 def test_usefulness_and_privacy_are_drawn_with_theory_and_ceiling(drawn):
     table, names, svg = drawn
     ((left, right),) = names["axes"]

@@ -31,7 +31,7 @@ EPSILONS = {
 }
 COLUMNS = (*EPSILONS, "epsilon_ceiling")
 NAMES = ("dataset", "bank", "encoder", "transcript")
-# Thresholds at which the ceiling is looked for.
+# Thresholds at which the ceiling is looked for, twice.
 TRIED = 64
 
 
@@ -39,13 +39,21 @@ TRIED = 64
 def ceiling(mechanism: Mechanism, releases: int, trials: int, tail: float) -> float:
     """Return what an ideal attack on so many releases is expected to prove by trials."""
     rates = summed_rates([best.ideal_test(mechanism)] * releases)
-    # Where counts are not all zero.
-    counted = np.flatnonzero(np.minimum(rates.fpr, rates.fnr) * trials > 1.0)
-    if counted.size == 0:
+    # Where the event is seen with the canary, and its complement without; either error may be so
+    # rare that it never is.
+    seen = np.flatnonzero(np.minimum(rates.tpr, rates.tnr) * trials > 1.0)
+    if seen.size == 0:
         return 0.0
-    at = counted[np.linspace(0, counted.size - 1, TRIED).astype(int)]
-    tried = Rates(rates.fpr[at], rates.tpr[at], rates.tnr[at], rates.fnr[at], np.zeros(TRIED))
-    return float(expected_bound(tried, trials, mechanism.delta, tail).max())
+    low, high, found = seen[0], seen[-1], 0.0
+    # Over all of them, then between the neighbours of the best.
+    for _ in range(2):
+        at = np.unique(np.linspace(low, high, TRIED).astype(int))
+        tried = Rates(rates.fpr[at], rates.tpr[at], rates.tnr[at], rates.fnr[at], np.zeros(at.size))
+        bounds = expected_bound(tried, trials, mechanism.delta, tail)
+        best_one = int(np.argmax(bounds))
+        low, high = at[max(best_one - 1, 0)], at[min(best_one + 1, at.size - 1)]
+        found = max(found, float(bounds[best_one]))
+    return found
 
 
 def by_release(audit: dict[str, Any]) -> dict[int, dict[str, float]]:
