@@ -177,6 +177,20 @@ def test_an_end_that_nothing_bounds_is_empty_in_the_table_and_drawn(folder):
     assert drawn == again["svg"].read_text()
 
 
+def test_a_participation_of_more_decimals_than_the_table_has_is_drawn(folder, tmp_path):
+    third = json.loads((folder / "few.json").read_text())
+    for point in third["points"]:
+        if point["participation"] == MECHANISM["participation"]:
+            point["participation"] = 1 / 3
+    artifacts.save_json(tmp_path / "third.json", third)
+    table = tmp_path / "figure1.csv"
+    run("figure1_table", tmp_path, {"third": tmp_path / "third.json"}, {"csv": table}, {})
+    pictures = {kind: tmp_path / f"figure1.{kind}" for kind in ("svg", "pdf")}
+    mechanism = {**MECHANISM, "participation": 1 / 3}
+    run("figure1", tmp_path, {"table": table}, pictures, {"mechanism": mechanism})
+    assert "q = 0.333333" in pictures["svg"].read_text()
+
+
 def test_a_change_of_noise_or_participation_repeats_no_routing(copy):
     config = small.get_config(copy)
     config["mechanism"] = {"noise_multiplier": 1.3, "participation": 0.2}
