@@ -14,7 +14,15 @@ import artifacts
 import contracts
 from audits import save_audit
 from tests.workflow import reading
-from tests.workflow.test_figures import EVALUATION, MECHANISM, SCRIPTS, THEORY, fabricated, run
+from tests.workflow.test_figures import (
+    CEILING,
+    EVALUATION,
+    MECHANISM,
+    SCRIPTS,
+    THEORY,
+    fabricated,
+    run,
+)
 
 REPORT = SCRIPTS.parent / "report"
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>"
@@ -42,15 +50,20 @@ def made(folder, attacks=("ordinary", "nonce-mu_eff"), banks="AB", canaries=2, l
         folder: where to.
         attacks, banks, canaries: the grid.
         leak: every measured ε is multiplied by it.
-        named: dataset, encoder, model and swaps, where they differ from the usual ones.
+        named: dataset, encoder, source, model, swaps, and the ε that is allowed and the ceiling of
+            trials, where they differ from the usual ones.
     """
     dataset, encoder = named.get("dataset", "toy"), named.get("encoder", "unit")
+    allowed, ceiling = named.get("allowed", 1.6845), named.get("ceiling", CEILING)
+    theory = {f"epsilon_theory_{end}": allowed for end in ("low", "estimate", "high")}
+    theory |= {"epsilon_theory": named.get("allowed", THEORY)}
     draw = np.random.default_rng(3)
     paths, audits = [], []
     for bank, attack, canary in itertools.product(banks, attacks, range(canaries)):
-        rungs = [1.6845, *(leak * np.sort(draw.uniform(0.1, 1.6, 6))[::-1])]
+        rungs = [allowed, *(leak * np.sort(draw.uniform(0.1, 1.6, 6))[::-1])]
         audit = fabricated(bank, attack, canary, [float(rung) for rung in rungs])
         audit |= {"dataset": dataset, "encoder": encoder}
+        audit["epsilon"] |= {**theory, "ceiling": ceiling}
         audit["rates"] |= {"fpr": 3.4567e-5 * (1 + canary), "tpr": 3.21098e-4 * (1 + canary)}
         audit["counts"] |= {"false_positives": 31 + canary, "true_positives": 333 + canary}
         audit["settings"] |= {"seed": 7, "auxiliary_users": 80, "calibration_users": 80}
@@ -70,9 +83,7 @@ def made(folder, attacks=("ordinary", "nonce-mu_eff"), banks="AB", canaries=2, l
         name: dict.fromkeys(limits, 1.6845 + 0.1 * place) for place, name in enumerate(ACCOUNTS)
     }
     artifacts.save_json(folder / "adjacency.json", proofs)
-    accounting = {"epsilon_theory": THEORY}
-    accounting |= {f"epsilon_theory_{end}": 1.6845 for end in limits}
-    artifacts.save_json(folder / "accounting.json", accounting)
+    artifacts.save_json(folder / "accounting.json", theory)
     swaps = []
     for kind in ("users", "attribute") if named.get("swaps", True) else ():
         swaps.append(str(folder / f"swap-{kind}.json"))
@@ -122,7 +133,10 @@ def made(folder, attacks=("ordinary", "nonce-mu_eff"), banks="AB", canaries=2, l
                 }
             ],
             "encoders": [{"name": encoder, "dtype": "float32"}],
-            "generator": {"source": "gguf", "model": named.get("model", "model")},
+            "generator": {
+                "source": named.get("source", "gguf"),
+                "model": named.get("model", "model"),
+            },
             "bank": {"size": 24, "probes": 4},
             "canaries": {"count": canaries, "records": 8},
             "audit_code": "abc",
@@ -232,6 +246,7 @@ def test_the_verdict_has_the_largest_of_each_kind(card):
     assert "where the proof allows 1.685" in verdict or "where the proof allows 1.684" in verdict
     assert f"ε ≥ {most('ordinary', 'epsilon_lower'):.3f} for real texts" in verdict
     assert "with 95% confidence, for all 2 canaries" in verdict
+    assert verdict.count("is lost because") == 1
 
 
 def test_names_are_text_whatever_they_contain(tmp_path):
@@ -242,6 +257,29 @@ def test_names_are_text_whatever_they_contain(tmp_path):
     assert not any(name.startswith("on") for _, values in found.tags for name in values)
     for section in ("verdict", "audited", "epsilon", "gap", "canaries"):
         assert HOSTILE in found.sections[section]
+
+
+def test_names_that_look_like_numbers_stay_names(tmp_path):
+    page = reading.read(made(tmp_path, banks="A", dataset="2024", encoder="007"))
+    assert "2024, bank A, 007" in page.sections["everyone"] + page.sections["canaries"]
+    rows = {number.row.split("/")[0] for number in page.numbers if number.table == "exposure"}
+    assert rows == {"2024"}
+    for number in page.numbers:
+        assert number.text == text_of(looked_up(tmp_path, number), number)
+
+
+def test_nothing_is_said_of_how_banks_that_were_brought_were_written(tmp_path, card):
+    said = "written from the label alone"
+    assert said in reading.read(card).sections["audited"]
+    brought = reading.read(made(tmp_path, banks="A", canaries=1, source="file"))
+    assert said not in brought.sections["audited"]
+
+
+def test_where_nothing_may_leak_the_page_says_so(tmp_path):
+    card = made(tmp_path, banks="A", leak=0.0, allowed=0.0, ceiling=0.0)
+    verdict = reading.sentence(reading.read(card).sections["verdict"])
+    assert "Nothing measured here tells" in verdict
+    assert "the proof allows 0.000" in verdict
 
 
 def test_nothing_private_is_on_the_page(card):

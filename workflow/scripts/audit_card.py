@@ -21,9 +21,9 @@ from audit_card_values import Value, largest
 from audits import load_audit
 from job import job
 
-# What a step of the ladder took, in a sentence that begins with a number.
+# Why a step of the ladder took what it took.
 LOSSES = {
-    "canary": "is lost because its votes spread thin or fall where the auditor does not look",
+    "canary": "because its votes spread thin or fall where the auditor does not look",
     "traffic": "because other users' votes fall on the same entries",
     "estimated weights": "because the auditor only estimates how others vote",
 }
@@ -61,6 +61,12 @@ def most_exposed(
     return largest([*values, *(group.quantile(1.0) for group in everyone)])
 
 
+def read(path: str) -> pl.DataFrame:
+    """Read a table; names stay names, though they may look like numbers."""
+    names = dict.fromkeys(("dataset", "encoder"), pl.String)
+    return pl.read_csv(checked(path), schema_overrides=names)
+
+
 def context(snakemake: Any) -> dict[str, Any]:
     """Return everything that the template shows."""
     files, params = snakemake.input, snakemake.params
@@ -69,10 +75,8 @@ def context(snakemake: Any) -> dict[str, Any]:
     settings = audits[0]["settings"]
     proved = load_json(files.accounting)
     limits = evidence.limits(arms, proved)
-    everyone = evidence.exposed(
-        pl.read_csv(checked(files.exposure)), pl.read_csv(checked(files.levels))
-    )
-    questions = evidence.questions(pl.read_csv(checked(files.accounts)))
+    everyone = evidence.exposed(read(files.exposure), read(files.levels))
+    questions = evidence.questions(read(files.accounts))
     texts, strings = (evidence.strongest(arms, kind) for kind in (False, True))
     real = most_exposed(arms, everyone, texts)
     leak = largest([v for v in (real, strings and strings.value("epsilon_exact_best")) if v])
@@ -107,6 +111,7 @@ def context(snakemake: Any) -> dict[str, Any]:
         ],
         "bank": {**params.bank, "share": f"{params.bank['probes'] / params.bank['size']:.1%}"},
         "banks": list(dict.fromkeys(arm.bank for arm in arms)),
+        "written": params.generator["source"] != "file",
         "encoders": [
             {**encoder, "identity": identity}
             for encoder, identity in zip(params.encoders, identities, strict=True)

@@ -119,8 +119,8 @@ class Limits:
 
     @property
     def reach(self) -> float:
-        """The end of every ε axis."""
-        return 1.05 * max(self.paper.number, self.tight.number, self.ceiling.number)
+        """The end of every ε axis; an axis needs a length where nothing can leak."""
+        return 1.05 * max(self.paper.number, self.tight.number, self.ceiling.number) or 1.0
 
 
 def limits(arms: list[Arm], proved: dict[str, float]) -> Limits:

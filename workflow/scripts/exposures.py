@@ -42,7 +42,11 @@ def draw(left: Axes, right: Axes, epsilon: np.ndarray, reach: float, look: dict)
 
 
 with job(snakemake):
-    table = pl.concat([pl.read_csv(checked(path)) for path in snakemake.input.exposures])
+    # Names stay names, though they may look like numbers.
+    names = dict.fromkeys(GRID, pl.String)
+    table = pl.concat(
+        [pl.read_csv(checked(path), schema_overrides=names) for path in snakemake.input.exposures]
+    )
     table = table.with_columns(obtained=pl.lit(WAY))
     tables.save(snakemake, table, snakemake.output.csv)
     shares = pl.DataFrame(above(table, snakemake.params.levels)).with_columns(obtained=pl.lit(WAY))
