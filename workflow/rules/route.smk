@@ -27,7 +27,8 @@ rule route:
         "../../envs/environment.yaml"
     threads: 2
     resources:
-        mem_mb=lambda w, attempt: 4000 * attempt,
+        # A million entries take 4 GB more: their rows, and a graph of them.
+        mem_mb=lambda w, attempt: (4000 + config["bank"]["size"] // 250) * attempt,
         runtime=lambda w, attempt: 60 * attempt,
     params:
         votes=config["mechanism"]["votes"],
