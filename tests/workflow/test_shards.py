@@ -39,6 +39,17 @@ def test_no_job_reads_more_than_its_part(copy):
     assert jobs == expected
 
 
+def test_fewer_shards_cut_the_users_again(tmp_path):
+    house = small.house(tmp_path, ["ordinary"])
+    part = "results/small/parts/test-0.parquet"
+    settings = small.configuration(["ordinary"])
+    small.set_config(house, {**settings, "shards": 3})
+    small.snakemake(house, part)
+    assert small.planned(house, part) == set()
+    small.set_config(house, {**settings, "shards": 2})
+    assert small.planned(house, part) == {("parts", "results/small/parts/own.parquet")}
+
+
 def test_more_shards_than_test_users_are_refused_by_key(tmp_path):
     house = small.house(tmp_path, ["ordinary"])
     users = small.COHORTS["test"]
