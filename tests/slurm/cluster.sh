@@ -2,7 +2,8 @@
 # A real SLURM on this machine, for tests: munged, slurmctld and one slurmd, without systemd.
 #
 #   tests/slurm/cluster.sh start     install Debian's packages if needed (root), start, wait for idle
-#   tests/slurm/cluster.sh stop      end the daemons that were started here, by their pid files
+#   tests/slurm/cluster.sh stop      end the daemons that were started here, by their pid files, and
+#                                    remove the configuration
 #
 # All state is under $SLURM_TEST_STATE. There is no accounting daemon, so a profile must ask squeue.
 set -euo pipefail
@@ -27,6 +28,8 @@ wait_for() { # what, seconds, command ...
 }
 
 munge_works() { munge -n | unmunge; }
+# A node of a real cluster keeps its own configuration.
+ours() { grep -q '^ClusterName=pe-audit-test$' "$conf"; }
 node_idle() { [ "$(sinfo -h -o %T)" = idle ]; }
 
 install_packages() {
@@ -36,6 +39,10 @@ install_packages() {
 }
 
 write_config() {
+    if [ -e "$conf" ] && ! ours; then
+        echo "$conf belongs to another cluster; a test cluster would overwrite it" >&2
+        exit 1
+    fi
     mkdir -p "$state"/{ctld,spool,log,run} "$(dirname "$conf")"
     # A little less than all memory, so that the node never reports less than it promised.
     local memory=$(($(awk '/^MemTotal/ {print int($2 / 1024)}' /proc/meminfo) - 1024))
@@ -102,6 +109,8 @@ stop() {
             sleep 0.1
         done
     done
+    # A client that finds it waits for a controller that is gone: seconds in each start of Snakemake.
+    [ ! -e "$conf" ] || ! ours || rm "$conf"
 }
 
 case ${1:-} in
