@@ -123,7 +123,8 @@ def limits(axes: Axes, theory: float, trial_ceiling: float, trials: int) -> list
     Returns:
         Both lines, for a legend.
     """
-    axes.set_xlim(0.0, REACH * max(theory, trial_ceiling))
+    # Where nothing may leak the axis needs a length all the same.
+    axes.set_xlim(0.0, REACH * max(theory, trial_ceiling) or 1.0)
     return [
         axes.axvline(theory, label=ALLOWED, **THEORY),
         axes.axvline(trial_ceiling, label=ceiling(trials), **CEILING),
