@@ -21,6 +21,7 @@ import population
 from pe_core import InputError, contribution, evolution, routing, seeds
 from pe_core.text import acceptance, encoders, successors
 from pe_core.text.client import Response
+from tests.workflow.scripted import Files
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = ROOT / "workflow" / "scripts"
@@ -40,16 +41,6 @@ WHERE = {"dataset": "toy", "bank": "A", "encoder": "unit", "transcript": "0"}
 def encode(texts):
     rows = np.array([seeds.generator(0, text).standard_normal(8) for text in texts])
     return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
-
-
-class Files(dict):
-    """Inputs or outputs: by name and, as Snakemake has it, by number."""
-
-    def __getattr__(self, name):
-        return self[name]
-
-    def __getitem__(self, key):
-        return list(self.values())[key] if isinstance(key, int) else super().__getitem__(key)
 
 
 def run(script, folder, inputs, outputs, params, **wildcards):

@@ -4,9 +4,7 @@ import csv
 import itertools
 import math
 import re
-import runpy
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,8 +14,8 @@ from scipy import special, stats
 
 import artifacts
 from audits import save_audit
+from tests.workflow.scripted import MECHANISM, run
 
-SCRIPTS = Path(__file__).resolve().parents[2] / "workflow" / "scripts"
 ATTACKS = ("ordinary", "exact", "nonce-mu_eff")
 FIGURES = ("attacks", "gap", "delta", "trade_off")
 STEPS = (
@@ -30,43 +28,7 @@ STEPS = (
     "realised",
 )
 THEORY, CEILING = 1.695, 0.992
-MECHANISM = {
-    "participation": 0.1,
-    "noise_multiplier": 1.0,
-    "clip": 0.1,
-    "delta": 1e-5,
-    "votes": 5,
-    "maximum_records": 64,
-}
 EVALUATION = {"trials": 1_000_000, "alpha": 0.05, "shrinkage": 0.1, "ridge": 1e-9}
-
-
-class Files(dict):
-    """Inputs or outputs: by name and, as Snakemake has it, in order."""
-
-    def __getattr__(self, name):
-        return self[name]
-
-    def __getitem__(self, key):
-        return list(self.values())[key] if isinstance(key, int) else super().__getitem__(key)
-
-    def __iter__(self):
-        each = (value if isinstance(value, list) else [value] for value in self.values())
-        return itertools.chain.from_iterable(each)
-
-
-def run(script, folder, inputs, outputs, params=(), **wildcards) -> dict[str, Any]:
-    """Run a workflow script as Snakemake does, and return what it left behind."""
-    job = SimpleNamespace(
-        input=Files(inputs),
-        output=Files({name: str(path) for name, path in outputs.items()}),
-        params=SimpleNamespace(**{"code": "", **dict(params)}),
-        wildcards=SimpleNamespace(**wildcards),
-        log=[str(folder / "logs" / f"{script}.log")],
-        rule=script,
-        config={"seed": 1},
-    )
-    return runpy.run_path(str(SCRIPTS / f"{script}.py"), init_globals={"snakemake": job})
 
 
 def fabricated(bank: str, attack: str, canary: int, rungs: list[float]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ import yaml
 import artifacts
 from pe_core import routing
 from tests.workflow import small
+from tests.workflow.scripted import Files
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = yaml.safe_load((ROOT / "workflow/schemas/config.schema.yaml").read_text())
@@ -20,14 +21,6 @@ DEFAULTS = {
 }
 BANK, PROBES, VOTES = 300, 6, 5
 TEXTS = {"records": 90, "bank": BANK, "nonces": 20}
-
-
-class Files(dict):
-    def __getattr__(self, name):
-        return self[name]
-
-    def __getitem__(self, key):
-        return list(self.values())[key] if isinstance(key, int) else super().__getitem__(key)
 
 
 @pytest.fixture

@@ -1,9 +1,6 @@
 """The sweep's scripts on made-up contributions, and what a change of σ plans."""
 
-import itertools
 import json
-import runpy
-from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
@@ -14,17 +11,9 @@ from scipy.stats import beta
 import artifacts
 import configuration
 from tests.workflow import small
+from tests.workflow.scripted import MECHANISM, run
 
-SCRIPTS = small.ROOT / "workflow" / "scripts"
 SCHEMA = small.ROOT / "workflow/schemas/config.schema.yaml"
-MECHANISM = {
-    "participation": 0.1,
-    "noise_multiplier": 1.0,
-    "clip": 0.1,
-    "delta": 1e-5,
-    "votes": 5,
-    "maximum_records": 64,
-}
 EVALUATION = {"trials": 50_000, "alpha": 0.05, "shrinkage": 0.1, "ridge": 1e-9}
 THEORY = {
     "epsilon_theory": 1.69477,
@@ -33,35 +22,6 @@ THEORY = {
     "epsilon_theory_high": 1.6845439,
 }
 WHERE = {"dataset": "made", "bank": "A", "encoder": "none", "attack": "nonce", "canary": "0"}
-
-
-class Files(dict):
-    """Inputs or outputs: by name and, as Snakemake has it, by number."""
-
-    def __getattr__(self, name):
-        return self[name]
-
-    def __getitem__(self, key):
-        return list(self.values())[key] if isinstance(key, int) else super().__getitem__(key)
-
-    def __iter__(self):
-        each = (value if isinstance(value, list) else [value] for value in self.values())
-        return itertools.chain.from_iterable(each)
-
-
-def run(script, folder, inputs, outputs, params, **wildcards):
-    """Run a workflow script as Snakemake does; return its globals."""
-    job = SimpleNamespace(
-        input=Files(inputs),
-        output=Files({name: str(path) for name, path in outputs.items()}),
-        params=SimpleNamespace(**{"code": "", **params}),
-        wildcards=SimpleNamespace(**wildcards),
-        log=[str(folder / "logs" / f"{script}.log")],
-        rule=script,
-        config={"seed": 1},
-        threads=1,
-    )
-    return runpy.run_path(str(SCRIPTS / f"{script}.py"), init_globals={"snakemake": job})
 
 
 @pytest.fixture(scope="module")
