@@ -7,8 +7,8 @@ Output: audit.json, as workflow/schemas/audit.schema.yaml describes it.
 import time
 
 import numpy as np
-from scipy import sparse
 
+import cohort_votes
 import population
 from artifacts import load_arrays, load_json
 from audits import save_audit
@@ -71,10 +71,7 @@ with job(snakemake) as log:
     cell = load_arrays(snakemake.input.contributions)
     accounting = load_json(snakemake.input.accounting)
     settings, evaluation = snakemake.params.mechanism, snakemake.params.evaluation
-    everyone = sparse.csr_array(
-        (cell["data"], cell["indices"], cell["indptr"]), shape=tuple(cell["shape"])
-    ).toarray()
-    auxiliary, calibration, test_users = np.split(everyone, cell["first"][1:3])
+    auxiliary, calibration, test_users = cohort_votes.by_cohort(cell)
     canary = cell["canary"]
     mechanism = population.mechanism(settings, len(test_users))
     tail = evaluation["alpha"] / (4 * snakemake.params.canaries)

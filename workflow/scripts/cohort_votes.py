@@ -16,9 +16,13 @@ class Votes(NamedTuple):
     test: npt.NDArray[np.float64]
 
 
+def stored(arrays: Mapping[str, Any]) -> sparse.csr_array:
+    """Return the stored rows, float64 (users, positions)."""
+    return sparse.csr_array(
+        (arrays["data"], arrays["indices"], arrays["indptr"]), shape=tuple(arrays["shape"])
+    )
+
+
 def by_cohort(arrays: Mapping[str, Any]) -> Votes:
     """Split the stored rows at the places where the cohorts begin."""
-    everyone = sparse.csr_array(
-        (arrays["data"], arrays["indices"], arrays["indptr"]), shape=tuple(arrays["shape"])
-    ).toarray()
-    return Votes(*np.split(everyone, arrays["first"][1:3]))
+    return Votes(*np.split(stored(arrays).toarray(), arrays["first"][1:3]))

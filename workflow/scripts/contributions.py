@@ -5,21 +5,14 @@ Output: contributions.npz as workflow/scripts/probes.py writes it, to the byte.
 
 from scipy import sparse
 
+import cohort_votes
 from artifacts import load_arrays, save_arrays
 from job import job
 
-
-def votes(part: dict) -> sparse.csr_array:
-    """Return the contributions of one part."""
-    return sparse.csr_array(
-        (part["data"], part["indices"], part["indptr"]), shape=tuple(part["shape"])
-    )
-
-
 with job(snakemake) as log:
     own = load_arrays(snakemake.input.own)
-    parts = [votes(load_arrays(path)) for path in snakemake.input.parts]
-    everyone = sparse.vstack([votes(own), *parts], format="csr")
+    parts = [cohort_votes.stored(load_arrays(path)) for path in snakemake.input.parts]
+    everyone = sparse.vstack([cohort_votes.stored(own), *parts], format="csr")
     # Cohorts begin where they did; the last entry counts everybody.
     first = own["first"]
     first[-1] = everyone.shape[0]

@@ -7,8 +7,8 @@ probes, and for every number of releases the counts and every ε by its name.
 import time
 
 import numpy as np
-from scipy import sparse
 
+import cohort_votes
 import population
 from artifacts import load_arrays, load_json
 from evolve_audits import save_audit
@@ -35,10 +35,7 @@ with job(snakemake) as log:
     tests, rounds = [], []
     for path in snakemake.input.votes:
         votes = load_arrays(path)
-        everyone = sparse.csr_array(
-            (votes["data"], votes["indices"], votes["indptr"]), shape=tuple(votes["shape"])
-        ).toarray()
-        auxiliary, calibration, test = np.split(everyone, votes["first"][1:3])
+        auxiliary, calibration, test = cohort_votes.by_cohort(votes)
         mechanism = population.mechanism(snakemake.params.mechanism, len(test))
         model = background.estimate(
             auxiliary, mechanism, evaluation["shrinkage"], evaluation["ridge"]

@@ -25,21 +25,33 @@ OFTEN = 0.5
 FOLDER = "PE_AUDIT_PROGRESS"
 
 
+def _paced(first: float, every: float, say: Callable[[int, int, float, float], None]) -> Report:
+    """Return a function that says (done, total, rate, seconds left) now and then, and at the end.
+
+    Args:
+        first, every: seconds before the first word, and between two.
+    """
+    start = time.monotonic()
+    due = start + first
+
+    def report(done: int, total: int) -> None:
+        nonlocal due
+        now = time.monotonic()
+        if now < due and done < total:
+            return
+        due = now + every
+        rate = done / max(now - start, 1e-9)
+        say(done, total, rate, (total - done) / rate if rate else 0.0)
+
+    return report
+
+
 @contextmanager
 def _told(folder: Path, what: str, unit: str) -> Iterator[Report]:
     """Yield a function that tells the run's display how far the job is."""
     file = folder / f"{os.getpid()}.json"
-    start = time.monotonic()
-    last = -OFTEN
 
-    def tell(done: int, total: int) -> None:
-        nonlocal last
-        now = time.monotonic()
-        if now - last < OFTEN and done < total:
-            return
-        last = now
-        rate = done / max(now - start, 1e-9)
-        left = (total - done) / rate if rate else 0.0
+    def tell(done: int, total: int, rate: float, left: float) -> None:
         known = {
             "what": what,
             "unit": unit,
@@ -53,7 +65,7 @@ def _told(folder: Path, what: str, unit: str) -> Iterator[Report]:
         written.replace(file)
 
     try:
-        yield tell
+        yield _paced(0.0, OFTEN, tell)
     finally:
         file.unlink(missing_ok=True)
 
@@ -92,20 +104,11 @@ def progress(what: str, unit: str) -> Iterator[Report]:
             yield show
         return
 
-    start = last = time.monotonic()
-
-    def line(done: int, total: int) -> None:
-        nonlocal last
-        now = time.monotonic()
-        if now - last < QUIET and done < total:
-            return
-        last = now
-        rate = done / max(now - start, 1e-9)
-        left = (total - done) / rate if rate else 0.0
+    def line(done: int, total: int, rate: float, left: float) -> None:
         print(
             f"{what}: {done:,} of {total:,} {unit}, {rate:,.1f} a second, {left:,.0f} s left",
             file=sys.stderr,
             flush=True,
         )
 
-    yield line
+    yield _paced(QUIET, QUIET, line)

@@ -8,8 +8,7 @@ rates with the distinct contributions.
 import time
 from collections.abc import Iterator
 
-from scipy import sparse
-
+import cohort_votes
 import population
 from artifacts import load_arrays, save_json
 from job import job
@@ -22,10 +21,7 @@ with job(snakemake) as log:
     evaluation = snakemake.params.evaluation
 
     def counted(part: dict, users: slice = slice(None)) -> tally.Tally:
-        votes = sparse.csr_array(
-            (part["data"], part["indices"], part["indptr"]), shape=tuple(part["shape"])
-        )
-        return tally.tally(votes[users])
+        return tally.tally(cohort_votes.stored(part)[users])
 
     def tested() -> Iterator[tally.Tally]:
         for path in snakemake.input.parts:
