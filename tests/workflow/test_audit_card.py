@@ -14,15 +14,8 @@ import artifacts
 import contracts
 from audits import save_audit
 from tests.workflow import reading
-from tests.workflow.test_figures import (
-    CEILING,
-    EVALUATION,
-    MECHANISM,
-    SCRIPTS,
-    THEORY,
-    fabricated,
-    run,
-)
+from tests.workflow.fabricated import CEILING, EVALUATION, THEORY, fabricated
+from tests.workflow.scripted import MECHANISM, SCRIPTS, run
 
 REPORT = SCRIPTS.parent / "report"
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>"

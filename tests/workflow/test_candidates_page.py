@@ -4,7 +4,7 @@ import polars as pl
 
 import artifacts
 from tests.workflow import reading
-from tests.workflow.test_figures import SCRIPTS, run
+from tests.workflow.scripted import SCRIPTS, run
 
 REPORT = SCRIPTS.parent / "report"
 HOSTILE = "<script>alert(1)</script> & <b>\"'\u202e\n,;"

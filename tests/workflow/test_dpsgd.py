@@ -11,7 +11,7 @@ import pytest
 import artifacts
 import dpsgd_audits
 from pe_core import InputError
-from tests.workflow.test_figures import SCRIPTS, run
+from tests.workflow.scripted import SCRIPTS, run
 
 MECHANISM = {"checkpoints": [1, 3], "delta": 1e-5, "epsilon": 4.0}
 MODEL = {

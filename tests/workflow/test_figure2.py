@@ -6,7 +6,7 @@ import pytest
 import artifacts
 from evolve_audits import save_audit
 from pe_core import Mechanism, planning
-from tests.workflow.test_figures import run
+from tests.workflow.scripted import run
 
 MECHANISM = {
     "participation": 0.1,

@@ -1,6 +1,5 @@
 """The numbers behind figures, tables of exposure and plans, on small fabricated audits."""
 
-import csv
 import itertools
 import math
 import re
@@ -8,78 +7,24 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
 from scipy import special, stats
 
 import artifacts
 from audits import save_audit
+from tests.workflow.fabricated import (
+    CEILING,
+    EVALUATION,
+    STEPS,
+    THEORY,
+    fabricated,
+    rows_of,
+    verticals,
+)
 from tests.workflow.scripted import MECHANISM, run
 
 ATTACKS = ("ordinary", "exact", "nonce-mu_eff")
 FIGURES = ("attacks", "gap", "delta", "trade_off")
-STEPS = (
-    "mechanism",
-    "canary",
-    "traffic",
-    "estimated weights",
-    "calibrated threshold",
-    "expected",
-    "realised",
-)
-THEORY, CEILING = 1.695, 0.992
-EVALUATION = {"trials": 1_000_000, "alpha": 0.05, "shrinkage": 0.1, "ridge": 1e-9}
-
-
-def fabricated(bank: str, attack: str, canary: int, rungs: list[float]) -> dict[str, Any]:
-    """Return an audit with the given ladder; other values follow from it."""
-    above = [rungs[0], *rungs[:-1]]
-    deltas = [10.0**exponent for exponent in range(-12, 0)]
-    return {
-        "dataset": "toy",
-        "bank": bank,
-        "encoder": "unit",
-        "attack": attack,
-        "canary": canary,
-        "settings": {"population": 12, "tail": 0.0025, **MECHANISM, **EVALUATION},
-        "inspected_positions": 3,
-        "votes_on_inspected": 10,
-        "votes": 40,
-        "norm_ratio": 0.8,
-        "unclipped_norm": 0.2,
-        "separation": 0.8,
-        "threshold": 2.0,
-        "counts": {"true_positives": 300, "false_positives": 30, "trials": 1_000_000},
-        "rates": {"fpr": 3e-5, "tpr": 3e-4, "fnr": 0.9997, "tnr": 0.99997, "relative_error": 1e-9},
-        "best": {"threshold": 3.0, "branch": "above"},
-        "epsilon": {
-            "lower": rungs[6],
-            "exact": rungs[4],
-            "exact_best": rungs[3],
-            "expected": rungs[5],
-            "ceiling": CEILING,
-            "parametric": 0.5,
-            "epsilon_theory": THEORY,
-            "epsilon_theory_low": 1.684,
-            "epsilon_theory_estimate": 1.6845,
-            "epsilon_theory_high": 1.685,
-        },
-        "ladder": [
-            {"step": step, "epsilon": rung, "change": rung - up}
-            for step, rung, up in zip(STEPS, rungs, above, strict=True)
-        ],
-        # Any falling curve, larger for a larger exact ε.
-        "delta_curve": {
-            "delta": deltas,
-            "epsilon": [rungs[3] * -math.log10(delta) / 5.0 for delta in deltas],
-        },
-        # That of a perfect attack on a mechanism of a smaller separation.
-        "trade_off": {
-            "fpr": [1.0, 0.5, 0.1, 1e-3, 0.0],
-            "fnr": [0.0, 0.5 - rungs[3] / 40, 0.9 - rungs[3] / 40, 0.998, 1.0],
-        },
-        "seconds": 0.1,
-    }
 
 
 @pytest.fixture(scope="module")
@@ -126,16 +71,6 @@ def figures(tmp_path_factory, audits) -> tuple[Path, dict[str, dict[str, Any]]]:
 
 def panels(names) -> dict[str, Any]:
     return {axes.get_title(): axes for axes in names["figure"].axes}
-
-
-def verticals(axes) -> list[float]:
-    """Return where lines run across a whole panel."""
-    return sorted(line.get_xdata()[0] for line in axes.lines if list(line.get_ydata()) == [0, 1])
-
-
-def rows_of(path) -> list[dict[str, str]]:
-    with artifacts.checked(path).open(newline="") as file:
-        return list(csv.DictReader(file))
 
 
 @pytest.mark.parametrize("script", FIGURES)
@@ -306,180 +241,6 @@ def test_error_rates_stand_beside_the_mechanism_and_the_allowed_ones(audits, fig
         assert allowed.get_ydata()[-1] == 0.0
         ratios = {line.get_label(): line for line in right.lines}
         assert ratios["exact"].get_ydata()[-1] == pytest.approx(0.002 / 1e-3)
-
-
-@pytest.fixture
-def house(tmp_path):
-    """Records of a few users and their routes on a bank of ten, with two reserved positions."""
-    sizes = {"canary": 2, "auxiliary": 4, "calibration": 2, "test": 6}
-    draw = np.random.default_rng(3)
-    table = pl.DataFrame(
-        [
-            {"user": f"{cohort} {u}", "cohort": cohort, "text": "secret"}
-            for cohort, size in sizes.items()
-            for u in range(size)
-            for _ in range(4)
-        ]
-    )
-    with artifacts.writing(tmp_path / "records.parquet") as path:
-        table.write_parquet(path)
-    vectors = draw.standard_normal((len(table), 6)).astype(np.float32)
-    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    bank = draw.standard_normal((10, 6)).astype(np.float32)
-    bank /= np.linalg.norm(bank, axis=1, keepdims=True)
-    artifacts.save_array(tmp_path / "records.npy", vectors)
-    artifacts.save_array(tmp_path / "bank.npy", bank)
-    run(
-        "route",
-        tmp_path,
-        {
-            "records": str(tmp_path / "records.npy"),
-            "bank": str(tmp_path / "bank.npy"),
-            "nonces": "",
-        },
-        {"routes": tmp_path / "routes.npz"},
-        {"votes": 2, "probes": 2, "seed": 1, "routing": {"approximate_above": 100}},
-        dataset="toy",
-        bank="A",
-    )
-    return tmp_path, vectors, bank
-
-
-def exposed(house, attack, shrinkage=0.1):
-    folder = house[0]
-    run(
-        "exposure",
-        folder,
-        {
-            "records": str(folder / "records.parquet"),
-            "routes": str(folder / "routes.npz"),
-            "embeddings": str(folder / "records.npy"),
-        },
-        {"table": folder / f"{attack}.csv"},
-        {
-            "mechanism": {**MECHANISM, "votes": 2},
-            "evaluation": {"shrinkage": shrinkage, "ridge": 1e-9},
-        },
-        dataset="toy",
-        bank="A",
-        encoder="unit",
-        attack=attack,
-    )
-    return rows_of(folder / f"{attack}.csv")
-
-
-def test_the_configured_shrinkage_reaches_everyones_score(house):
-    some, none = exposed(house, "ordinary"), exposed(house, "ordinary", shrinkage=0.9)
-    assert [row["separation"] for row in some] != [row["separation"] for row in none]
-
-
-def votes_of(vectors, bank) -> np.ndarray:
-    """Return clipped contributions of the auxiliary users, then the test users; two votes each."""
-    distance = ((vectors[:, None].astype(float) - bank[None].astype(float)) ** 2).sum(axis=2)
-    nearest = np.argsort(distance, axis=1, kind="stable")[:, :2]
-    chosen = [*range(2, 6), *range(8, 14)]
-    rows = np.zeros((len(chosen), len(bank)))
-    for row, user in enumerate(chosen):
-        for record in range(4 * user, 4 * user + 4):
-            rows[row, nearest[record]] += 1.0 / 8.0
-    return rows * np.minimum(1.0, 0.1 / np.linalg.norm(rows, axis=1, keepdims=True))
-
-
-def best_by_enumeration(v, known, others) -> tuple[float, float]:
-    """Return ε over a fine grid of thresholds, from all patterns of participation; and μ_eff."""
-    q, noise = 0.1, 0.1
-    second = known.T @ known / len(known)
-    shrunk = np.where(np.eye(len(v), dtype=bool), second, 0.9 * second)
-    n = len(others)
-    covariance = q * (1 - q) * n * shrunk + (noise**2 + 1e-9) * np.eye(len(v))
-    weights = np.linalg.solve(covariance, v)
-    shifts, scale = others @ weights, noise * np.linalg.norm(weights)
-    patterns = np.array(list(itertools.product([0, 1], repeat=n)))
-    chance = np.prod(np.where(patterns, q, 1 - q), axis=1)
-    at = np.linspace(-8.0, 12.0, 20001)[:, None] * scale
-    absent = special.ndtr((patterns @ shifts - at) / scale) @ chance
-    present = special.ndtr((patterns @ shifts + weights @ v - at) / scale) @ chance
-    tpr = (1 - q) * absent + q * present
-    with np.errstate(divide="ignore", invalid="ignore"):
-        above = np.log((tpr - 1e-5) / absent)
-        below = np.log((1.0 - absent - 1e-5) / (1.0 - tpr))
-    return float(max(np.nanmax(above[tpr > 1e-5]), np.nanmax(below[tpr < 0.999]))), float(
-        np.sqrt(weights @ v)
-    )
-
-
-@pytest.mark.parametrize("attack", ["ordinary", "exact"])
-def test_everyone_is_tested_against_all_the_others(house, attack):
-    folder, vectors, bank = house
-    rows = exposed(house, attack)
-    assert [int(row["user"]) for row in rows] == list(range(6))
-    assert set(rows[0]) == {
-        *("dataset", "bank", "encoder", "attack", "user"),
-        *("epsilon", "separation", "norm", "inspected"),
-    }
-    reserved = artifacts.load_arrays(folder / "routes.npz")["reserved"]
-    for user, row in enumerate(rows):
-        if attack == "ordinary":
-            votes = votes_of(vectors, bank)
-            inspected = np.flatnonzero(votes[4 + user])
-        else:
-            published = bank.copy()
-            first = 4 * (8 + user)
-            published[reserved] = vectors[first : first + 2]
-            votes, inspected = votes_of(vectors, published), reserved
-        part = votes[:, inspected]
-        others = np.delete(part[4:], user, axis=0)
-        epsilon, separation = best_by_enumeration(part[4 + user], part[:4], others)
-        assert float(row["epsilon"]) == pytest.approx(epsilon, abs=1e-4)
-        assert float(row["separation"]) == pytest.approx(separation, abs=1e-6)
-        assert float(row["norm"]) == pytest.approx(np.linalg.norm(part[4 + user]), abs=1e-6)
-        assert int(row["inspected"]) == len(inspected)
-    assert "secret" not in (folder / f"{attack}.csv").read_text()
-
-
-def test_shares_above_levels_are_counted_and_drawn(tmp_path):
-    epsilons = {"A": [0.1, 0.3, 0.3, 0.9], "B": [0.0, 0.5, 0.6, 1.2]}
-    for bank, values in epsilons.items():
-        table = pl.DataFrame({"dataset": "toy", "bank": bank, "encoder": "unit",
-                              "attack": "ordinary", "user": range(4), "epsilon": values,
-                              "separation": 0.5, "norm": 0.1, "inspected": 3})  # fmt: skip
-        with artifacts.writing(tmp_path / f"{bank}.csv") as path:
-            table.write_csv(path)
-    artifacts.save_json(tmp_path / "accounting.json", {"epsilon_theory": THEORY})
-    names = run(
-        "exposures",
-        tmp_path,
-        {
-            "exposures": [str(tmp_path / f"{bank}.csv") for bank in "AB"],
-            "accounting": str(tmp_path / "accounting.json"),
-        },
-        {
-            "csv": tmp_path / "exposure.csv",
-            "levels": tmp_path / "levels.csv",
-            "svg": tmp_path / "exposure.svg",
-            "pdf": tmp_path / "exposure.pdf",
-        },
-        {"mechanism": MECHANISM, "evaluation": EVALUATION, "canaries": 5, "levels": [0.3, 0.55]},
-    )
-    shares = {(r["bank"], float(r["level"])): float(r["share"]) for r in rows_of(path_of(names))}
-    assert shares == {("A", 0.3): 0.25, ("A", 0.55): 0.25, ("B", 0.3): 0.75, ("B", 0.55): 0.5}
-    assert len(rows_of(tmp_path / "exposure.csv")) == 8
-    (left, right), *_ = names["axes"]
-    for panel in (left, right):
-        assert panel.get_xlabel() == "exact ε of a user at δ = 10⁻⁵ (dimensionless)"
-        # An ideal attack at a million trials is expected to prove 0.99 of 1.68.
-        assert verticals(panel) == [pytest.approx(0.99, abs=0.005), THEORY]
-    assert right.get_ylabel() == "share of users above (%)"
-    stairs = [patch for patch in right.patches if hasattr(patch, "get_data")]
-    for each, values in zip(stairs, epsilons.values(), strict=True):
-        heights, edges, _ = each.get_data()
-        for level in (0.2, 0.7, 1.0):
-            height = heights[np.searchsorted(edges, level, side="right") - 1]
-            assert height == pytest.approx(100.0 * np.mean(np.array(values) > level))
-
-
-def path_of(names) -> str:
-    return names["snakemake"].output.levels
 
 
 def test_plans_say_what_trials_can_show_and_what_none_can(tmp_path):

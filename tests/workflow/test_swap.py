@@ -8,7 +8,8 @@ import pytest
 
 import artifacts
 from pe_core import seeds
-from tests.workflow.test_sweep import EVALUATION, MECHANISM, THEORY, run
+from tests.workflow.scripted import MECHANISM, run
+from tests.workflow.test_sweep import EVALUATION, THEORY
 
 SIZES = {"canary": 2, "auxiliary": 6, "calibration": 5, "test": 8}
 RECORDS, BANK, PROBES, POOL, K, CLIP = 6, 20, 4, 6, 5, 0.1

@@ -13,7 +13,7 @@ import pytest
 import artifacts
 import provenance
 import tables
-from tests.workflow.test_figures import run
+from tests.workflow.scripted import run
 
 HOSTILE = [
     r"a|b",
