@@ -19,7 +19,13 @@ MECHANISM = {
 
 
 class Files(dict):
-    """Inputs or outputs: by name and, as Snakemake has it, in order."""
+    """Inputs or outputs, one path or a list each: by name and, as Snakemake has it, in order."""
+
+    def __init__(self, files):
+        super().__init__(
+            (name, list(map(str, each)) if isinstance(each, list) else str(each))
+            for name, each in files.items()
+        )
 
     def __getattr__(self, name):
         return self[name]
@@ -36,7 +42,7 @@ def run(script, folder, inputs, outputs, params=(), **wildcards) -> dict[str, An
     """Run a script and return what it left behind: its globals."""
     job = SimpleNamespace(
         input=Files(inputs),
-        output=Files({name: str(path) for name, path in outputs.items()}),
+        output=Files(outputs),
         params=SimpleNamespace(**{"code": "", **dict(params)}),
         wildcards=SimpleNamespace(**wildcards),
         log=[str(folder / "logs" / f"{script}.log")],

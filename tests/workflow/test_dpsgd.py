@@ -1,8 +1,6 @@
 """The scripts of the DP-SGD stage on data and games small enough to run in a moment."""
 
 import re
-import runpy
-from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
@@ -11,7 +9,7 @@ import pytest
 import artifacts
 import dpsgd_audits
 from pe_core import InputError
-from tests.workflow.scripted import SCRIPTS, run
+from tests.workflow.scripted import run
 
 MECHANISM = {"checkpoints": [1, 3], "delta": 1e-5, "epsilon": 4.0}
 MODEL = {
@@ -50,7 +48,7 @@ def stage(tmp_path_factory):
     audits, accounts, without = [], [], []
 
     def made(kind, name):
-        kind.append(str(folder / name))
+        kind.append(folder / name)
         return {"made": kind[-1]}
 
     for share in SHARES:
@@ -58,7 +56,7 @@ def stage(tmp_path_factory):
         own = {**params, "participation": float(share)}
         run("dpsgd_noise", folder, {}, {"noise": noise}, own)
         found = made(accounts, f"account-{share}.json")
-        run("dpsgd_account", folder, {"noise": str(noise)}, found, params)
+        run("dpsgd_account", folder, {"noise": noise}, found, params)
         found = made(audits, f"S1-{share}.json")
         run("dpsgd_worst_case", folder, {"noise": noise}, found, params, share=share)
         files = {**shared, **pairs, "noise": noise}
@@ -70,15 +68,8 @@ def stage(tmp_path_factory):
     table = folder / "substitute_dpsgd.csv"
     inputs = {"audits": audits, "accounts": accounts, "without": without}
     run("dpsgd_table", folder, inputs, {"csv": table})
-    job = SimpleNamespace(
-        input=SimpleNamespace(table=str(table), accounts=accounts),
-        output=SimpleNamespace(
-            **{name: [str(folder / f"{name}.{end}") for end in ("svg", "pdf")] for name in FIGURES}
-        ),
-        log=[str(folder / "logs" / "figures.log")],
-        rule="dpsgd_figures",
-    )
-    runpy.run_path(str(SCRIPTS / "dpsgd_figures.py"), init_globals={"snakemake": job})
+    figures = {name: [folder / f"{name}.{end}" for end in ("svg", "pdf")] for name in FIGURES}
+    run("dpsgd_figures", folder, {"table": table, "accounts": accounts}, figures)
     return folder, pl.read_csv(table)
 
 

@@ -2,12 +2,7 @@
 
 import contextlib
 import re
-import runpy
-import shutil
-import subprocess
-import sys
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -21,20 +16,12 @@ import population
 from pe_core import InputError, contribution, evolution, routing, seeds
 from pe_core.text import acceptance, encoders, successors
 from pe_core.text.client import Response
-from tests.workflow.scripted import Files
+from tests.workflow import scripted
 
-ROOT = Path(__file__).resolve().parents[2]
-SCRIPTS = ROOT / "workflow" / "scripts"
 SIZES = {"canary": 2, "auxiliary": 4, "calibration": 3, "test": 6}
 RECORDS, SIZE, PROBES = 8, 24, 3
-MECHANISM = {
-    "participation": 0.5,
-    "noise_multiplier": 1.1088,
-    "clip": 0.1,
-    "delta": 1e-5,
-    "votes": 5,
-    "maximum_records": 64,
-}
+MECHANISM = {**scripted.MECHANISM, "participation": 0.5, "noise_multiplier": 1.1088}
+QUIET = {**MECHANISM, "noise_multiplier": 0.0}
 WHERE = {"dataset": "toy", "bank": "A", "encoder": "unit", "transcript": "0"}
 
 
@@ -44,17 +31,8 @@ def encode(texts):
 
 
 def run(script, folder, inputs, outputs, params, **wildcards):
-    """Run a workflow script as Snakemake does."""
-    job = SimpleNamespace(
-        input=Files({k: v if isinstance(v, list) else str(v) for k, v in inputs.items()}),
-        output=Files({k: str(v) for k, v in outputs.items()}),
-        params=SimpleNamespace(**params),
-        wildcards=SimpleNamespace(**WHERE, **wildcards),
-        log=[str(folder / "logs" / f"{script}.log")],
-        rule=script,
-        threads=1,
-    )
-    runpy.run_path(str(SCRIPTS / f"{script}.py"), init_globals={"snakemake": job})
+    """Run a script for this dataset, bank, encoder and transcript."""
+    scripted.run(script, folder, inputs, outputs, params, **WHERE, **wildcards)
 
 
 @pytest.fixture
@@ -114,9 +92,8 @@ def start(folder, name):
     )
 
 
-def release(folder, name, t):
+def release(folder, name, t, mechanism=MECHANISM):
     here = folder / name
-    quiet = {**MECHANISM, "noise_multiplier": 0.0}
     run(
         "evolve_release",
         folder,
@@ -135,7 +112,7 @@ def release(folder, name, t):
             "release": here / f"release-{t}.npz",
         },
         {
-            "mechanism": quiet if name == "noiseless" else MECHANISM,
+            "mechanism": mechanism,
             "probed": ("nonce", 0) if name == "audited" else None,
             "seed": 1,
         },
@@ -229,10 +206,7 @@ def test_the_first_round_is_the_single_release(folder):
 def test_the_canary_is_absent_from_the_transcript(folder):
     """Without noise and with everybody in, the histogram is the test users' sum alone."""
     start(folder, "audited")
-    MECHANISM_ALL = {**MECHANISM, "participation": 1.0, "noise_multiplier": 0.0}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(globals(), "MECHANISM", MECHANISM_ALL)
-        histogram = release(folder, "audited", 1)
+    histogram = release(folder, "audited", 1, {**QUIET, "participation": 1.0})
     routes = artifacts.load_arrays(folder / "audited" / "routes-1.npz")
     rows = slice(7 * RECORDS, 13 * RECORDS)
     users = np.repeat(np.arange(6), RECORDS)
@@ -244,7 +218,7 @@ def test_runs_share_participation_and_noise(folder):
     histograms = {}
     for name in ("audited", "unaudited", "noiseless"):
         start(folder, name)
-        histograms[name] = release(folder, name, 1)
+        histograms[name] = release(folder, name, 1, QUIET if name == "noiseless" else MECHANISM)
     names = ("toy", "A", "unit", "evolution", 0, "noise", 1)
     noise = 1.1088 * 0.1 * seeds.generator(1, *names).standard_normal(SIZE)
     assert histograms["unaudited"] == pytest.approx(histograms["noiseless"] + noise, rel=1e-12)
@@ -303,7 +277,7 @@ def test_the_round_by_script_is_the_core(folder, models):
         evolution.Voters(records, np.repeat(np.arange(6), RECORDS), 6),
         mechanism,
         evolution.Rules(keep=0.1, high=2, low=1),
-        scripted(),
+        author(),
         encode,
         lambda purpose, t: seeds.generator(1, "toy", "A", "unit", "evolution", 0, purpose, t),
     )
@@ -314,7 +288,7 @@ def test_the_round_by_script_is_the_core(folder, models):
         assert tuple(bank["text"]) == each.bank.texts
 
 
-def scripted():
+def author():
     with generator.opened() as client:
         return successors.Successors(
             client,
@@ -335,7 +309,7 @@ def audited(folder, rounds):
         "evolve_audit",
         folder,
         {
-            "votes": [str(folder / "audited" / f"votes-{t}.npz") for t in range(1, rounds + 1)],
+            "votes": [folder / "audited" / f"votes-{t}.npz" for t in range(1, rounds + 1)],
             "accounting": folder / "accounting.json",
         },
         {"audit": folder / f"audit-{rounds}.json"},
@@ -397,71 +371,3 @@ def test_fewer_probes_than_positions_are_named(folder, capsys):
             {"probed": ("exact", 0)},
         )
     assert "1 probes for 3 reserved positions" in capsys.readouterr().err
-
-
-def snakemake(folder, *arguments):
-    found = subprocess.run(
-        [sys.executable, "-m", "snakemake", "--cores", "2", *arguments],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(folder), "HOME": str(folder)},
-    )
-    assert found.returncode == 0, found.stdout + found.stderr
-    return found.stdout + found.stderr
-
-
-@pytest.fixture(scope="module")
-def tree(tmp_path_factory):
-    """A folder to plan in, and the jobs of the figure from nothing."""
-    folder = tmp_path_factory.mktemp("tree")
-    shutil.copy(ROOT / "Snakefile", folder)
-    for name in ("workflow", "pe_core", "config", "profiles", "envs"):
-        ignored = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(ROOT / name, folder / name, ignore=ignored)
-    return folder, planned(folder, TARGET)
-
-
-TARGET = "results/figures/figure2.svg"
-PLANNED = re.compile(
-    r"^(?:local)?rule (\w+):\n(?:    input: (.*)\n)?    output: (.*)$", re.MULTILINE
-)
-
-
-def planned(folder, target):
-    return [
-        (rule, inputs.split(", "), outputs.split(", "))
-        for rule, inputs, outputs in PLANNED.findall(snakemake(folder, "-n", target))
-    ]
-
-
-def test_rounds_are_not_part_of_the_default_target(tree):
-    assert not [rule for rule, _, _ in planned(tree[0], "all") if rule.startswith("evol")]
-
-
-def test_the_job_that_speaks_to_the_generator_reads_public_files_only(tree):
-    _, jobs = tree
-    rounds = [inputs for rule, inputs, _ in jobs if rule == "evolve_round"]
-    assert len(rounds) == 18
-    names = {Path(path).name for inputs in rounds for path in inputs}
-    assert names == {"bank.parquet", "bank.npy", "release.npz", "public.parquet"}
-    assert len([rule for rule, _, _ in jobs if rule == "evolve_release"]) == 18
-
-
-def test_what_is_done_is_not_planned_again(tree):
-    """All files of rounds 1 to 3 are there, as after a kill in round 4."""
-    folder, jobs = tree
-    done = [path for _, _, outputs in jobs for path in outputs]
-    for path in map(folder.joinpath, done):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch()
-    snakemake(folder, "--touch", TARGET)
-    for path in done:
-        if re.search(r"round-[456]/|transcript-0/[^/]+/[^/]+$|/tables/|/figures/", path):
-            (folder / path).unlink()
-    again = planned(folder, TARGET)
-    made = {path for rule, _, outputs in again for path in outputs if "evol" in rule}
-    rounds = {int(n) for path in made for n in re.findall(r"round-(\d)", path)}
-    assert rounds == {4, 5, 6}
-    rules = {rule for rule, _, _ in again}
-    assert not rules & {"records", "bank", "embed", "nonces", "evolve_start", "evolve_probes"}

@@ -1,17 +1,13 @@
 """The usefulness of each round's bank, on vectors that can be worked out by hand."""
 
-import runpy
-from pathlib import Path
-from types import SimpleNamespace
-
 import numpy as np
 import polars as pl
 import pytest
 
 import artifacts
 from pe_core.text import utility
+from tests.workflow.scripted import run
 
-SCRIPT = Path(__file__).resolve().parents[2] / "workflow" / "scripts" / "evolve_utility.py"
 COHORTS = ("canary", "auxiliary", "calibration", "test", "test")
 # A probe in the middle: what it is near to does not count as the bank's.
 RESERVED = 1
@@ -42,22 +38,17 @@ def found(tmp_path, monkeypatch):
         with artifacts.writing(tmp_path / f"{t}.parquet") as path:
             pl.DataFrame({"text": texts}).write_parquet(path)
     names = {"dataset": "d", "bank": "A", "encoder": "e", "transcript": "0", "run": "unaudited"}
-    job = SimpleNamespace(
-        input=SimpleNamespace(
-            records=str(tmp_path / "records.parquet"),
-            record_embeddings=str(tmp_path / "records.npy"),
-            reserved=str(tmp_path / "routes.npz"),
-            banks=[str(tmp_path / f"{t}.parquet") for t in (0, 1)],
-            embeddings=[str(tmp_path / f"{t}.npy") for t in (0, 1)],
-            votes=[str(tmp_path / "votes.npz")],
-        ),
-        output=[str(tmp_path / "utility.json")],
-        params=SimpleNamespace(reference=1000, resamples=20, seed=1),
-        wildcards=SimpleNamespace(**names),
-        log=[str(tmp_path / "log")],
-        rule="evolve_utility",
-    )
-    runpy.run_path(str(SCRIPT), init_globals={"snakemake": job})
+    inputs = {
+        "records": tmp_path / "records.parquet",
+        "record_embeddings": tmp_path / "records.npy",
+        "reserved": tmp_path / "routes.npz",
+        "banks": [tmp_path / f"{t}.parquet" for t in (0, 1)],
+        "embeddings": [tmp_path / f"{t}.npy" for t in (0, 1)],
+        "votes": [tmp_path / "votes.npz"],
+    }
+    params = {"reference": 1000, "resamples": 20, "seed": 1}
+    outputs = {"utility": tmp_path / "utility.json"}
+    run("evolve_utility", tmp_path, inputs, outputs, params, **names)
     return artifacts.load_json(tmp_path / "utility.json")["banks"], compared
 
 

@@ -1,9 +1,6 @@
 """The rule that routes everybody: exactly on small banks, by HNSW above the configured size."""
 
-import runpy
 import sys
-from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,10 +9,9 @@ import yaml
 import artifacts
 from pe_core import routing
 from tests.workflow import small
-from tests.workflow.scripted import Files
+from tests.workflow.scripted import run
 
-ROOT = Path(__file__).resolve().parents[2]
-SCHEMA = yaml.safe_load((ROOT / "workflow/schemas/config.schema.yaml").read_text())
+SCHEMA = yaml.safe_load((small.ROOT / "workflow/schemas/config.schema.yaml").read_text())
 DEFAULTS = {
     key: rule["default"] for key, rule in SCHEMA["properties"]["routing"]["properties"].items()
 }
@@ -36,18 +32,17 @@ def vectors(tmp_path):
 
 def route(folder, probes=PROBES, nonces=True, **settings):
     """Run the script, and return its artifact."""
-    inputs = {name: str(folder / f"{name}.npy") for name in TEXTS}
-    job = SimpleNamespace(
-        input=Files(inputs if nonces else {**inputs, "nonces": []}),
-        output=Files(routes=str(folder / "routes.npz")),
-        params=SimpleNamespace(
-            votes=VOTES, probes=probes, seed=1, routing={**DEFAULTS, **settings}
-        ),
-        wildcards=SimpleNamespace(dataset="toy", bank="A", encoder="unit"),
-        log=[str(folder / "route.log")],
-        rule="route",
+    inputs = {name: folder / f"{name}.npy" for name in TEXTS}
+    run(
+        "route",
+        folder,
+        inputs if nonces else {**inputs, "nonces": []},
+        {"routes": folder / "routes.npz"},
+        {"votes": VOTES, "probes": probes, "seed": 1, "routing": {**DEFAULTS, **settings}},
+        dataset="toy",
+        bank="A",
+        encoder="unit",
     )
-    runpy.run_path(str(ROOT / "workflow/scripts/route.py"), init_globals={"snakemake": job})
     return artifacts.load_arrays(folder / "routes.npz")
 
 
