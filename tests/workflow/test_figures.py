@@ -254,7 +254,7 @@ def test_plans_say_what_trials_can_show_and_what_none_can(tmp_path):
     run("planning", tmp_path, {}, outputs, params)
     bound, needed, never = rows_of(outputs["csv"])
     # The paper's setting: 0.99 is expected of an ideal attack at a million trials.
-    assert float(bound["epsilon"]) == pytest.approx(0.99, abs=0.005)
+    assert float(bound["epsilon_ceiling"]) == pytest.approx(0.99, abs=0.005)
     assert 0.95e6 < int(needed["trials"]) < 1.05e6
     assert never["trials"] == ""
     assert "proves less than 1.68454 however many trials" in never["note"]

@@ -3,6 +3,7 @@
 import polars as pl
 
 import artifacts
+import tables
 from tests.workflow import reading
 from tests.workflow.scripted import SCRIPTS, run
 
@@ -38,6 +39,7 @@ def test_rows_are_the_files(tmp_path):
     assert text.startswith("planning bankattackε lower (trials)")
     assert "Aordinary0.1230.5000.500" in text
     assert "Bexact1.0000.2500.250" in text
+    assert tables.ROUNDING in reading.sentence(page.words)
     # What all rows share stands once.
     assert text.count("toy") == 1
     assert text.count("1000000") == 1

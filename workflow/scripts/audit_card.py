@@ -15,6 +15,7 @@ import audit_card_pictures as pictures
 import pages
 import population
 import style
+import tables
 from artifacts import checked, load_json, save_text
 from audit_card_provenance import made
 from audit_card_values import Value, largest
@@ -118,6 +119,7 @@ def context(snakemake: Any) -> dict[str, Any]:
         ],
         "generator": WRITERS[params.generator["source"]].format(**params.generator),
         "attacks": list(dict.fromkeys(attack for arm in arms for attack in arm.attacks)),
+        "rounding": tables.ROUNDING,
         "measures": evidence.MEASURES,
         "shape": evidence.SHAPE,
         "measured": [

@@ -78,7 +78,9 @@ def gap(name: str, canary: Canary, limits: Limits) -> Picture:
     audit, steps = canary.audit, canary.audit["ladder"]
     top, step = 2 * SIZE + 8, 21.0
     bottom = top + step * (len(steps) + 1)
-    text = "; ".join(f"{STEPS[each['step']][0]}: {each['epsilon']:.3f}" for each in steps)
+    text = "; ".join(
+        f"{STEPS[each['step']][0]}: {canary.step(place)}" for place, each in enumerate(steps)
+    )
     picture = Picture(
         name,
         f"Where ε was lost: {audit['dataset']}, bank {audit['bank']}, {audit['encoder']}, "

@@ -1,18 +1,26 @@
 """Numbers that know where they stand: each carries its place in the tables into the page."""
 
 from dataclasses import dataclass
+from decimal import Decimal
 
 from markupsafe import Markup
 
+import tables
 
-def shown(number: float, digits: int) -> str:
-    """Return a number as the page shows it: what the tables' six decimals round to.
+
+def shown(column: str, number: float, digits: int) -> str:
+    """Return a number as the page shows it: rounded as its column of the tables.
 
     Example:
-        >>> shown(0.6226063, 3), shown(-0.0000001, 3), shown(1000000, 0)
-        ('0.623', '0.000', '1,000,000')
+        >>> shown("epsilon_exact", 0.6228, 3), shown("exp epsilon_exact", 1.86, 1)
+        ('0.622', '1.8')
+        >>> shown("epsilon_theory", 1.6941, 3), shown("-change", -0.0000001, 3)
+        ('1.695', '0.000')
+        >>> shown("share", 1000000, 0)
+        '1,000,000'
     """
-    return f"{round(number, 6) + 0.0:,.{digits}f}"
+    column = column.removeprefix("exp ").partition("@")[0]
+    return f"{Decimal(tables.rounded(column, number, digits)):,f}"
 
 
 def per_million(rate: float) -> str:
@@ -33,7 +41,8 @@ class Value:
     Attributes:
         number: as measured.
         table: which table of results has it, or `audit` for audit.json.
-        column: the table's column; in audit.json, keys joined by dots.
+        column: the table's column; `exp` before it for its exponential, `-` for what is taken
+            off, a share after @ for a quantile; in audit.json, keys joined by dots.
         row: what names the row, joined by slashes.
         digits: decimals shown.
         rate: shown as events in a million.
@@ -52,7 +61,9 @@ class Value:
         return self.row.partition("/")[0]
 
     def __str__(self) -> str:
-        return per_million(self.number) if self.rate else shown(self.number, self.digits)
+        return (
+            per_million(self.number) if self.rate else shown(self.column, self.number, self.digits)
+        )
 
     def _tagged(self, tag: str) -> Markup:
         return Markup(

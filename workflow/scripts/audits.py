@@ -34,5 +34,5 @@ def row_of(audit: dict[str, Any]) -> dict[str, Any]:
         "norm_ratio": audit["norm_ratio"],
         "votes_on_inspected": audit["votes_on_inspected"] / audit["votes"],
         "epsilon_theory": epsilon["epsilon_theory"],
-        "epsilon_theory_tight": epsilon["epsilon_theory_estimate"],
+        "epsilon_theory_tight": epsilon["epsilon_theory_high"],
     }

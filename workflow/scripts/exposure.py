@@ -84,5 +84,5 @@ with job(snakemake) as log:
             )
             show(user + 1, test)
     with writing(snakemake.output[0]) as path:
-        pl.DataFrame(rows).write_csv(path, float_precision=6)
+        pl.DataFrame(rows).write_csv(path)
     log.info("%d users, largest ε %.4f", test, max(row["epsilon"] for row in rows))

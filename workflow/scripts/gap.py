@@ -67,7 +67,7 @@ def draw(axes: Axes, table: pl.DataFrame, attacks: list[str]) -> None:
             above = below
         axes.plot(above, rows[-1], "o", ms=4, color=style.BLACK)
         axes.annotate(
-            f"{above:.2f}",
+            tables.rounded("epsilon", above, 2),
             (above, rows[-1]),
             xytext=(6, 0),
             textcoords="offset points",

@@ -54,4 +54,5 @@ with job(snakemake):
             "rows": rows,
         },
     )
-    tables.save(snakemake, pl.DataFrame(rows, infer_schema_length=None), snakemake.output.csv)
+    table = pl.DataFrame(rows, infer_schema_length=None)
+    tables.save(snakemake, table.rename({"epsilon": "epsilon_ceiling"}), snakemake.output.csv)

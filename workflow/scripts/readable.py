@@ -1,7 +1,8 @@
 """A table for people: Markdown for a page, LaTeX (booktabs) for a paper.
 
 Output: {table}.md and {table}.tex, the rows of {table}.csv with three decimals. Below them, what
-all rows share. Whatever a label or a name contains is shown as text, never taken as markup.
+all rows share, and in LaTeX the long texts that letters stand for. Whatever a label or a name
+contains is shown as text, never taken as markup.
 """
 
 import re
@@ -35,10 +36,16 @@ SIGNS = str.maketrans(
 )
 # What begins markup in GitHub's Markdown; all may follow a backslash.
 MARKUP = re.compile(r"([\\`*_\[\]<>|~&$#!])")
+# Of LaTeX's own article class, in points: the width of a page, and in \footnotesize about a
+# character and the space between columns; a page has room for so many rows.
+PAGE, CHARACTER, BETWEEN, ROWS = 345.0, 3.9, 6.0, 45
 # Characters of a heading in one row.
-NARROW = 12
-# Longer text wraps in a column of this width.
-LONG, WRAPPED = 40, r"p{0.25\linewidth}"
+NARROW = 9
+# Longer text stands below the table, or wraps in a column of this share of the page.
+LONG, WRAPPED = 40, 0.25
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+# Rows that share a name, on average, when it is worth a line of its own.
+GROUP = 3
 
 
 def _one_line(text: str) -> str:
@@ -55,9 +62,14 @@ def _in_latex(text: str) -> str:
     return _one_line(text).translate(str.maketrans(LATEX_ESCAPE_RULES))
 
 
-def _stacked(headings: list[str]) -> Iterable[tuple[str, ...]]:
-    """Return headings as rows of short parts, so that the numbers decide the width."""
-    parts = [textwrap.wrap(heading, NARROW) for heading in headings]
+def _heading(column: tables.Column) -> list[str]:
+    """Return a heading in short parts, so that the numbers decide the width."""
+    return textwrap.wrap(column.heading, NARROW, break_long_words=False) or [""]
+
+
+def _stacked(columns: list[tables.Column]) -> Iterable[tuple[str, ...]]:
+    """Return headings as rows."""
+    parts = [_heading(column) for column in columns]
     height = max(map(len, parts))
     return zip(*([""] * (height - len(each)) + each for each in parts), strict=True)
 
@@ -69,6 +81,8 @@ def _alignment(table: tables.Shown) -> list[str]:
 def _notes(table: tables.Shown) -> Iterable[str]:
     for name, cell in table.shared.items():
         yield f"{tables.Column(name, []).heading}: {cell}"
+    if table.bounds:
+        yield tables.ROUNDING
 
 
 def markdown(table: tables.Shown, source: str) -> str:
@@ -84,30 +98,108 @@ def markdown(table: tables.Shown, source: str) -> str:
     return "\n".join([body, "", *([notes] if notes else []), _in_markdown(source), ""])
 
 
-def latex(table: tables.Shown, source: str) -> str:
-    """Return a table as LaTeX; it needs the booktabs package."""
-    headings = list(_stacked([column.heading for column in table.columns]))
-    lines = tabulate(
-        [*headings, *([_one_line(cell) for cell in row] for row in table.rows)],
-        tablefmt="latex_booktabs",
-        colalign=_alignment(table),
-        disable_numparse=True,
-    ).splitlines()
-    # After the begin, the top rule and the headings.
-    lines.insert(2 + len(headings), r"\midrule")
-    columns = "".join(
-        WRAPPED if max(map(len, column.cells)) > LONG else "r" if column.numeric else "l"
-        for column in table.columns
-    )
-    lines[0] = rf"\begin{{tabular}}{{{columns}}}"
+def _noted(table: tables.Shown) -> tuple[list[tables.Column], list[str]]:
+    """Return the columns with letters in place of long texts, and what each letter says."""
+    kept, said, texts = [], {}, []
+    for column in table.columns:
+        found = dict.fromkeys(cell for cell in column.cells if cell)
+        long = max(map(len, column.cells), default=0) > LONG
+        if not long or column.name in tables.NAMING or len(said) + len(found) > len(LETTERS):
+            kept.append(column)
+            continue
+        for cell in found:
+            said[column.name, cell] = LETTERS[len(said)]
+        texts.append([said.get((column.name, cell), "") for cell in column.cells])
+    if texts:
+        together = [", ".join(filter(None, letters)) for letters in zip(*texts, strict=True)]
+        kept.append(tables.Column("note", together))
+    return kept, [f"{letter}: {name}: {cell}" for (name, cell), letter in said.items()]
+
+
+def _told_apart(columns: list[tables.Column]) -> list[tables.Column]:
+    """Return the first columns of names that suffice to tell all rows apart, or all of them."""
+    found: list[tables.Column] = []
+    for column in columns:
+        rows = list(zip(*(each.cells for each in found), strict=True))
+        if found and len({*rows}) == len(rows):
+            break
+        if column.name in tables.NAMING:
+            found.append(column)
+    return found
+
+
+def _width(column: tables.Column) -> float:
+    """Return about how wide a column is on the page (points), with the space beside it."""
+    long = max(map(len, [*column.cells, *_heading(column)]))
+    return BETWEEN + (WRAPPED * PAGE if long > LONG else CHARACTER * long)
+
+
+def _parts(columns: list[tables.Column], group: bool) -> list[list[tables.Column]]:
+    """Return the columns of each part; each begins with those that tell its rows apart."""
+    names = _told_apart(columns)
+    # A group's name stands on a line of its own.
+    taken = sum(_width(column) for column in names[group:])
+    parts, room = [[*names]], PAGE - taken
+    for column in columns:
+        if column in names:
+            continue
+        if _width(column) > room and len(parts[-1]) > len(names):
+            parts.append([*names])
+            room = PAGE - taken
+        parts[-1].append(column)
+        room -= _width(column)
+    return parts
+
+
+def _line(cells: Iterable[str]) -> str:
+    line = " & ".join(_in_latex(cell) for cell in cells)
     # A row that begins with one of these would be an argument of the row's end above it.
-    lines = [re.sub(r"^(\s*)([\[*])", r"\1{}\2", line) for line in lines]
-    notes = [_in_latex(note) for note in _notes(table)]
-    below = "\n".join(
-        ["", r"\par\smallskip", r"{\noindent\footnotesize", " \\\\\n".join(notes), "}"]
+    return re.sub(r"^([\[*])", r"{}\1", line) + r" \\"
+
+
+def _tabular(columns: list[tables.Column], rows: slice, group: tables.Column | None) -> str:
+    """Return some rows of some columns; a group's name stands above its rows."""
+    shown = [column for column in columns if column is not group]
+    form = "".join(
+        rf"p{{{WRAPPED}\linewidth}}"
+        if max(map(len, column.cells), default=0) > LONG
+        else "r"
+        if column.numeric
+        else "l"
+        for column in shown
     )
-    text = "\n".join(lines) + (below if notes else "")
-    return f"% {_one_line(source)}\n{text.translate(SIGNS)}\n"
+    lines = [rf"\begin{{tabular}}{{{form}}}", r"\toprule"]
+    lines += map(_line, _stacked(shown))
+    lines.append(r"\midrule")
+    last = None
+    for number in range(len(columns[0].cells))[rows]:
+        if group and group.cells[number] != last:
+            last = group.cells[number]
+            title = _in_latex(f"{group.heading}: {last}")
+            lines.append(rf"\multicolumn{{{len(shown)}}}{{l}}{{\itshape {title}}} \\")
+        lines.append(_line(column.cells[number] for column in shown))
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"])
+
+
+def latex(table: tables.Shown, source: str) -> str:
+    """Return a table as LaTeX; it needs the booktabs package.
+
+    It fits the page of LaTeX's article class: what is wider or longer goes on in another tabular.
+    """
+    columns, said = _noted(table)
+    count = len(columns[0].cells)
+    first = columns[0]
+    group = first if first.name in tables.NAMING and GROUP * len({*first.cells}) <= count else None
+    parts = _parts(columns, group is not None)
+    tabulars = [
+        _tabular(part, slice(start, start + ROWS), group)
+        for start in range(0, max(count, 1), ROWS)
+        for part in parts
+    ]
+    notes = [_in_latex(note) for note in (*said, *_notes(table))]
+    text = "\n\n\\medskip\\noindent\n".join([*tabulars, " \\\\\n".join(notes)])
+    begin = r"{\footnotesize\setlength{\tabcolsep}{3pt}\noindent"
+    return f"% {_one_line(source)}\n{begin}\n{text.translate(SIGNS)}\n\\par}}\n"
 
 
 with job(snakemake):

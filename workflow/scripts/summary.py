@@ -39,6 +39,8 @@ def rendered(path: Path) -> str:
     text = [str(path), *("  ".join(parts).rstrip() for parts in zip(*blocks, strict=True)), ""]
     for name, cell in table.shared.items():
         text += textwrap.wrap(f"{name}: {cell}", WIDTH, subsequent_indent="  ")
+    if table.bounds:
+        text += textwrap.wrap(tables.ROUNDING, WIDTH)
     return "\n".join(text) + "\n"
 
 

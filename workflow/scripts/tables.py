@@ -2,11 +2,13 @@
 
 A CSV has full names, six decimals, and a column `obtained` that says how each ε came about; its
 provenance is beside it. People get the same rows with three decimals, and what all rows share
-stands once, below them.
+stands once, below them. In both, no bound is rounded to where it would claim too much.
 """
 
 import csv
+import math
 import re
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Context, Decimal
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -36,10 +38,83 @@ WAYS = {
         for end in ("_low", "", "_high")
     },
 }
+# To where the values of a column are rounded: what was shown to leak, and low ends, down; what is
+# allowed, what trials can show at most, and high ends, up; between two ends, and of every column
+# that is not here, to the nearest.
+ROUNDED = {
+    **dict.fromkeys(
+        (
+            "epsilon",
+            "epsilon_low",
+            "epsilon_lower",
+            "epsilon_exact",
+            "epsilon_exact_best",
+            "epsilon_expected",
+            "epsilon_parametric",
+            "epsilon_if_gdp",
+            "epsilon_theory_low",
+            "epsilon_add_remove_low",
+            "epsilon_substitute_low",
+            "epsilon_group_low",
+            "mu_lower",
+            "mauve_low",
+            "mauve_published_low",
+        ),
+        ROUND_FLOOR,
+    ),
+    **dict.fromkeys(
+        (
+            "epsilon_high",
+            "epsilon_upper",
+            "epsilon_ceiling",
+            "epsilon_theory",
+            "epsilon_theory_tight",
+            "epsilon_theory_high",
+            "epsilon_add_remove_high",
+            "epsilon_substitute_high",
+            "epsilon_group_high",
+            "mauve_high",
+            "mauve_published_high",
+        ),
+        ROUND_CEILING,
+    ),
+    **dict.fromkeys(
+        (
+            "epsilon_theory_estimate",
+            "epsilon_add_remove",
+            "epsilon_substitute",
+            "epsilon_group",
+        ),
+        ROUND_HALF_UP,
+    ),
+}
+ROUNDING = (
+    "Rounded so that no bound claims too much: what leaks and low ends down, what is allowed, "
+    "ceilings and high ends up, all else to the nearest."
+)
+# Decimals of a CSV, and of what people read.
+STORED, SHOWN = 6, 3
+# Room for all digits of any float.
+WHOLE = Context(prec=400)
 EPSILON = "epsilon"
 # Names that people chose; they may look like numbers.
 NAMES = {"dataset", "bank", "encoder", "attack", "kind", "model", "scenario", "run"}
-# Below this, a number that is not an ε is written with its exponent.
+# What tells rows apart, in the order of the columns.
+NAMING = NAMES | {
+    "question",
+    "source",
+    "name",
+    "canary",
+    "first",
+    "second",
+    "user",
+    "step",
+    "level",
+}
+NAMING |= {"noise_multiplier", "participation", "transcript", "round", "rank", "steps"}
+# Chosen, and so shown as they were given.
+SETTINGS = {"participation", "noise_multiplier", "clip", "delta", "alpha", "level"}
+# Below this, a number that is no bound is written with its exponent.
 SMALL = 5e-4
 
 
@@ -57,6 +132,31 @@ def obtained(columns: list[str]) -> str:
     )
 
 
+def rounded(name: str, value: float, digits: int = SHOWN) -> str:
+    """Return a value of a column with so many decimals, rounded as the column is.
+
+    What is rounded is the shortest decimal number that names the float, so that 1.345, whose float
+    lies beside it, stays 1.345 in every column. Fewer decimals than a CSV's are made of the CSV's.
+
+    Raises:
+        KeyError: the column is an ε that ROUNDED does not have.
+
+    Example:
+        >>> rounded("epsilon_lower", 0.98764), rounded("epsilon_theory", 1.34201)
+        ('0.987', '1.343')
+        >>> rounded("epsilon_theory", 1.345), rounded("separation", 0.98764)
+        ('1.345', '0.988')
+    """
+    way = ROUNDED[name] if name.startswith(EPSILON) else ROUNDED.get(name, ROUND_HALF_UP)
+    if not math.isfinite(value):
+        return str(value)
+    number = Decimal(repr(float(value)))
+    for places in (STORED, digits):
+        number = number.quantize(Decimal(1).scaleb(-places), way, WHOLE)
+    # No negative zero.
+    return f"{number or abs(number):f}"
+
+
 def save(job: Any, table: pl.DataFrame, path: str) -> None:
     """Write a table and its provenance.
 
@@ -64,11 +164,26 @@ def save(job: Any, table: pl.DataFrame, path: str) -> None:
         job: the object that Snakemake hands to the script.
         table: its rows; an ε in it is explained by its own column `obtained`, else by WAYS.
         path: the CSV.
+
+    Raises:
+        KeyError: WAYS or ROUNDED does not have one of its ε.
     """
     if "obtained" not in table.columns and (ways := obtained(table.columns)):
         table = table.with_columns(obtained=pl.lit(ways))
+    table = table.with_columns(
+        pl.Series(
+            column.name,
+            [
+                None if each is None else float(rounded(column.name, each, STORED))
+                for each in column
+            ],
+            column.dtype,
+        )
+        for column in table
+        if column.dtype.is_float() and (column.name in ROUNDED or column.name.startswith(EPSILON))
+    )
     with writing(path) as temporary:
-        table.write_csv(temporary, float_precision=6)
+        table.write_csv(temporary, float_precision=STORED)
     provenance.save(job, Path(path))
 
 
@@ -103,6 +218,11 @@ class Shown(NamedTuple):
     def rows(self) -> list[tuple[str, ...]]:
         return list(zip(*(column.cells for column in self.columns), strict=True))
 
+    @property
+    def bounds(self) -> bool:
+        """Whether a number is rounded to one side."""
+        return any(name in ROUNDED for name in (*self.shared, *(c.name for c in self.columns)))
+
 
 def _number(cell: str) -> float | None:
     try:
@@ -112,14 +232,15 @@ def _number(cell: str) -> float | None:
 
 
 def _readable(name: str, cell: str) -> str:
-    """Return a number with three decimals, anything else as it is."""
+    """Return a number with three decimals, a setting and anything else as it is."""
     value = _number(cell)
     if value is None or "." not in cell or name in NAMES:
         return cell
-    if 0.0 < abs(value) < SMALL and not name.startswith(EPSILON):
+    if name in SETTINGS:
+        return f"{value:g}"
+    if 0.0 < abs(value) < SMALL and name not in ROUNDED:
         return f"{value:.1e}"
-    # No negative zero.
-    return f"{round(value, 3) + 0.0:.3f}"
+    return rounded(name, value)
 
 
 def shown(path: Path, left_out: frozenset[str] = frozenset()) -> Shown:

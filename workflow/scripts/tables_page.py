@@ -25,6 +25,7 @@ def section(path: Path) -> dict:
 
 with job(snakemake) as log:
     found = [section(checked(path)) for path in snakemake.input.tables]
+    context = {"tables": found, "rounding": tables.ROUNDING}
     template, sheet = Path(snakemake.input.template), Path(snakemake.input.style)
-    save_text(snakemake.output[0], pages.rendered(template, sheet, {"tables": found}))
+    save_text(snakemake.output[0], pages.rendered(template, sheet, context))
     log.info("%d tables", len(found))
