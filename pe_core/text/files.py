@@ -1,5 +1,6 @@
 """Banks and pools that the user brings in a file, held to the same rules as written ones."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -125,7 +126,9 @@ def _read(path: Path, columns: Sequence[str]) -> pl.DataFrame:
     try:
         table = reader(path)
     except (pl.exceptions.PolarsError, OSError) as error:
-        raise InputError(f"{path}: cannot be read as {path.suffix}: {error}") from None
+        # What it could not parse may be somebody's text.
+        why = re.sub(r"`.*`", "a cell", str(error), flags=re.DOTALL).strip().splitlines()[0]
+        raise InputError(f"{path}: cannot be read as {path.suffix}: {why}") from None
     missing = [column for column in columns if column not in table.columns]
     if missing:
         raise InputError(

@@ -67,6 +67,16 @@ def pool(tmp_path, rows):
     return write(tmp_path / "pool.parquet", table)
 
 
+def test_no_error_quotes_a_text(tmp_path):
+    broken = tmp_path / "broken.csv"
+    broken.write_text('text,label\n"What only one person said,b\nx,"y\n')
+    with pytest.raises(
+        InputError, match="cannot be read as .csv: could not parse a cell"
+    ) as caught:
+        files.bank(str(broken), 1)
+    assert "only one person" not in str(caught.value)
+
+
 def test_pools_by_canary_without_verbatim_copies(tmp_path):
     path = pool(
         tmp_path,

@@ -286,6 +286,7 @@ rule candidates:
         "../../envs/environment.yaml"
     params:
         rounds=lambda w: releases(),
+        show_private=PLAN["show_private_texts"],
         code=code("candidates"),
     script:
         "../scripts/candidates.py"

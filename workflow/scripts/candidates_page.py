@@ -1,6 +1,6 @@
 """A page on which the most voted candidates of each round can be read.
 
-Output: candidates.html, a section for every run with noise and a table for every round.
+Output: candidates.html, a section for every run and a table for every round.
 """
 
 from collections.abc import Iterator
@@ -11,13 +11,11 @@ import polars as pl
 
 import pages
 from artifacts import checked, save_text
-from audit_card_evidence import synthetic
 from audit_card_values import Value
 from job import job
 
 RUN = ("dataset", "bank", "encoder", "transcript", "run")
-# Its counts are exact and so is what they made: not something that a server may show.
-PRIVATE = "noiseless"
+REFERENCES = {"unaudited": "without probes", "noiseless": "without probes and noise"}
 
 
 def title(run: str) -> str:
@@ -26,28 +24,25 @@ def title(run: str) -> str:
     Example:
         >>> title("nonce-canary-0"), title("unaudited")
         ('audited: nonce, canary 0', 'without probes')
+        >>> title("noiseless")
+        'without probes and noise'
     """
     attack, found, canary = run.partition("-canary-")
-    return f"audited: {attack}, canary {canary}" if found else "without probes"
+    return f"audited: {attack}, canary {canary}" if found else REFERENCES[run]
 
 
 def entry(row: dict[str, Any]) -> dict[str, Any]:
-    """Return what the page shows of one row; text that comes from a canary's records is None."""
+    """Return what the page shows of one row."""
     place = "/".join(str(row[name]) for name in (*RUN, "round", "rank"))
-    shown = not row["probe"] or synthetic(row["run"])
     return {
-        **{name: row[name] for name in ("rank", "probe", "label", "written")},
+        **{name: row[name] for name in ("rank", "probe", "label", "written", "text")},
         "votes": Value(row["votes"], "candidates", "votes", place),
-        "text": row["text"] if shown else None,
     }
 
 
 def runs(table: pl.DataFrame) -> Iterator[dict[str, Any]]:
-    """Yield every run that may be shown, with its rounds."""
-    public = table.filter(pl.col("run") != PRIVATE)
-    for (dataset, bank, encoder, transcript, run), rows in public.group_by(
-        RUN, maintain_order=True
-    ):
+    """Yield every run with its rounds."""
+    for (dataset, bank, encoder, transcript, run), rows in table.group_by(RUN, maintain_order=True):
         yield {
             "title": title(run),
             "place": f"{dataset}, first bank {bank}, {encoder}, transcript {transcript}",
