@@ -71,7 +71,7 @@ def test_no_error_quotes_a_text(tmp_path):
     broken = tmp_path / "broken.csv"
     broken.write_text('text,label\n"What only one person said,b\nx,"y\n')
     with pytest.raises(
-        InputError, match="cannot be read as .csv: could not parse a cell"
+        InputError, match=r"cannot be read as \.csv: could not parse a cell"
     ) as caught:
         files.bank(str(broken), 1)
     assert "only one person" not in str(caught.value)
