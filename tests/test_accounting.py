@@ -26,7 +26,7 @@ from pe_core.accounting import (
 from pe_core.accounting.contour import contour_delta
 from pe_core.accounting.grid import compose, tilt_for_delta
 from pe_core.accounting.quadrature import gaussian_delta, pair_delta
-from pe_core.accounting.step import Step, steps_of
+from pe_core.accounting.step import DIRECTIONS, Step, steps_of
 from tests.naive import accounting as naive
 
 
@@ -152,6 +152,27 @@ def test_quadrature_equals_mpmath(kind, q, sigma, share):
 def test_orthogonal_quadrature_equals_the_plane():
     expected = naive.plane_delta(np.array([1.0, 0.0]), np.array([0.0, 1.0]), 0.1, 1.0, 0.5)
     assert pair_delta(("remove", "add"), 0.1, 1.0, 0.5) == pytest.approx(expected, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("q", "sigma", "delta"),
+    [
+        # μ is so small that the terms of δ nearly cancel.
+        (0.25, 2e5, 1e-15),
+        (1 - 2e-4, 2e7, 1e-10),
+        # The greatest loss of `add` is −log(1 − q).
+        (1 - 1e-10, 0.1, 1e-12),
+        (0.999, 0.05, 1e-13),
+        (1e-4, 0.1, 1e-14),
+    ],
+)
+@pytest.mark.parametrize("adjacency", ["add_remove", "substitute"])
+def test_ends_hold_where_doubles_run_out(q, sigma, delta, adjacency):
+    found = account(mechanism(q, sigma, delta=delta), adjacency).directions
+    for name, (kind,) in DIRECTIONS[Adjacency(adjacency)].items():
+        ends = found[name].low, found[name].high
+        at_low, at_high = (naive.line_delta(kind, q, sigma, end) for end in ends)
+        assert at_high < delta < at_low
 
 
 @settings(deadline=None, max_examples=40, derandomize=True)

@@ -26,6 +26,7 @@ from pe_core.accounting.library import library_delta, reaches
 from pe_core.accounting.quadrature import (
     ROUNDING,
     SEPARATION,
+    SOLVED,
     gaussian_delta,
     pair_delta,
     solve_epsilon,
@@ -94,7 +95,7 @@ class _Pair:
             solve_epsilon(self.exact, self.delta * factor, scale)
             for factor in (1 + ROUNDING, 1.0, 1 - ROUNDING)
         )
-        return Interval(min(low, middle), middle, max(high, middle))
+        return Interval(min(low, middle) * (1 - SOLVED), middle, max(high, middle) * (1 + SOLVED))
 
     def check(self, composition: Composition, epsilon: float) -> None:
         """Compare the first back end at ε with the other; raises AccuracyError."""

@@ -22,8 +22,13 @@ from pe_core.accounting.step import Array, Kind, Step
 from pe_core.errors import AccuracyError
 
 # The terms are exponentials of log_ndtr: their logs reach 1e3 and keep 13 digits; the difference
-# G costs at most σ·z ≈ 1e3 more.
+# G costs at most z/μ ≈ 1e3 more.
 ROUNDING = 1e-9
+# Below this shift G is an integral, in which nothing cancels as μ falls.
+_SMALL_SHIFT = 0.1
+_GAUSS_X, _GAUSS_W = np.polynomial.legendre.leggauss(8)
+# Relative error of a root.
+SOLVED = 4e-14
 SEPARATION = {
     Adjacency.ADD_REMOVE: 1.0,
     Adjacency.SUBSTITUTE_VOTES: math.sqrt(2.0),
@@ -32,10 +37,19 @@ SEPARATION = {
 
 
 def _gap(z: Array, mu: float, log_scale: Array | float = 0.0) -> Array:
-    """e^scale · G(z, μ)."""
-    return np.exp(log_scale + log_ndtr(mu - z)) - np.exp(
-        log_scale + mu * z - mu * mu / 2 + log_ndtr(-z)
-    )
+    """e^scale · G(z, μ).
+
+    With Mills' ratio R, G = φ(z−μ)·(R(z−μ) − R(z)), and R′(t) = t·R(t) − 1.
+    """
+    if abs(mu) >= _SMALL_SHIFT:
+        return np.exp(log_scale + log_ndtr(mu - z)) - np.exp(
+            log_scale + mu * z - mu * mu / 2 + log_ndtr(-z)
+        )
+    start, scale = np.asarray(z - mu)[..., None], np.asarray(log_scale)[..., None]
+    t = start + mu / 2 * (1 + _GAUSS_X)
+    density = np.exp(scale - start**2 / 2) / math.sqrt(2 * math.pi)
+    fall = density - t * np.exp(scale + log_ndtr(-t) + (t - start) * (t + start) / 2)
+    return mu / 2 * (fall @ _GAUSS_W)
 
 
 def gaussian_delta(separation: float, epsilon: float) -> float:
@@ -90,7 +104,7 @@ def pair_delta(
 
 
 def solve_epsilon(delta_at: Callable[[float], float], delta: float, scale: float) -> float:
-    """The ε ≥ 0 at which a falling δ(ε) equals δ; 0 where δ(0) is below δ already."""
+    """The ε ≥ 0 at which a falling δ(ε) equals δ, to SOLVED; 0 where δ(0) is below δ already."""
     if delta_at(0.0) <= delta:
         return 0.0
     high = scale
@@ -102,4 +116,4 @@ def solve_epsilon(delta_at: Callable[[float], float], delta: float, scale: float
         value = delta_at(epsilon)
         return math.log(value / delta) if value > 0.0 else -800.0
 
-    return float(brentq(excess, 0.0, high, xtol=1e-14 * high, rtol=1e-14, maxiter=500))
+    return float(brentq(excess, 0.0, high, xtol=1e-300, rtol=1e-14, maxiter=1000))

@@ -69,7 +69,10 @@ class Step:
         q = self.participation
         if q == 1.0:
             return exponent
-        near = np.log1p(q * np.expm1(np.minimum(exponent, _LARGE)))
+        change = q * np.expm1(np.minimum(exponent, _LARGE))
+        # 1 − q(1 − e^x) would leave no digits of its small sum where q is next to 1.
+        deep = np.log((1 - q) + q * np.exp(np.minimum(exponent, 0.0)))
+        near = np.where(change < -0.5, deep, np.log1p(np.maximum(change, -0.5)))
         far = exponent + np.log(q) + np.log1p((1 - q) / q * np.exp(-np.maximum(exponent, _LARGE)))
         return np.where(exponent < _LARGE, near, far)
 
@@ -114,7 +117,11 @@ class Step:
         if q == 1.0:
             return signed / mu + mu / 2
         with np.errstate(divide="ignore"):
-            near = np.log1p(np.maximum(np.expm1(np.minimum(signed, _LARGE)) / q, -1.0))
+            change = np.expm1(np.minimum(signed, _LARGE)) / q
+            # Next to the least loss, log(1 − q), by the distance from it.
+            above = np.maximum(np.expm1(np.minimum(signed, 0.0) - np.log1p(-q)), 0.0)
+            deep = np.log(above) + np.log1p(-q) - np.log(q)
+            near = np.where(change < -0.5, deep, np.log1p(np.maximum(change, -0.5)))
         far = signed - np.log(q) + np.log1p(-(1 - q) * np.exp(-np.maximum(signed, _LARGE)))
         return np.where(signed < _LARGE, near, far) / mu + mu / 2
 
