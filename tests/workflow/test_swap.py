@@ -5,8 +5,10 @@ import json
 import numpy as np
 import polars as pl
 import pytest
+from scipy import sparse
 
 import artifacts
+import cohort_votes
 from pe_core import seeds
 from tests.workflow.scripted import MECHANISM, run
 from tests.workflow.test_sweep import EVALUATION, THEORY
@@ -204,10 +206,7 @@ def alone(path, canaries):
         positions=np.arange(2),
         canaries=np.array(canaries),
         replaced=RECORDS,
-        data=np.zeros(0),
-        indices=np.zeros(0, np.int64),
-        indptr=np.zeros(9, np.int64),
-        shape=np.array([8, 2]),
+        **cohort_votes.fields(sparse.csr_array((8, 2))),
         first=np.array([0, 3, 5, 8]),
     )
 

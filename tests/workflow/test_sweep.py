@@ -9,6 +9,7 @@ from scipy import sparse
 from scipy.stats import beta
 
 import artifacts
+import cohort_votes
 import configuration
 from tests.workflow import small
 from tests.workflow.scripted import MECHANISM, run
@@ -36,10 +37,7 @@ def folder(tmp_path_factory):
         chosen=np.arange(4),
         positions=np.arange(4),
         canary=np.full(4, 0.05),
-        data=rows.data,
-        indices=rows.indices,
-        indptr=rows.indptr,
-        shape=rows.shape,
+        **cohort_votes.fields(rows),
         first=np.array([0, 20, 35, 60]),
         votes_on_inspected=20,
         votes=20,

@@ -1,4 +1,4 @@
-"""Everyone's contributions as contributions.npz holds them, by cohort."""
+"""Everyone's contributions as files hold them: as CSR, and where the cohorts begin."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -14,6 +14,11 @@ class Votes(NamedTuple):
     auxiliary: npt.NDArray[np.float64]
     calibration: npt.NDArray[np.float64]
     test: npt.NDArray[np.float64]
+
+
+def fields(rows: sparse.csr_array) -> dict[str, npt.ArrayLike]:
+    """Return what `stored` reads, in the order in which files have it."""
+    return {"data": rows.data, "indices": rows.indices, "indptr": rows.indptr, "shape": rows.shape}
 
 
 def stored(arrays: Mapping[str, Any]) -> sparse.csr_array:

@@ -7,6 +7,7 @@ indptr, shape).
 import numpy as np
 
 import casting
+import cohort_votes
 import population
 from artifacts import load_array, load_arrays, save_arrays
 from job import job
@@ -26,11 +27,5 @@ with job(snakemake) as log:
     votes = casting.cast(
         index, user, users, int(routes["bank_size"]), own["positions"], snakemake.params.clip
     )
-    save_arrays(
-        snakemake.output[0],
-        data=votes.data,
-        indices=votes.indices,
-        indptr=votes.indptr,
-        shape=votes.shape,
-    )
+    save_arrays(snakemake.output[0], **cohort_votes.fields(votes))
     log.info("%d users, %d entries", users, votes.nnz)

@@ -16,13 +16,7 @@ with job(snakemake) as log:
     # Cohorts begin where they did; the last entry counts everybody.
     first = own["first"]
     first[-1] = everyone.shape[0]
-    merged = {
-        "data": everyone.data,
-        "indices": everyone.indices,
-        "indptr": everyone.indptr,
-        "shape": everyone.shape,
-        "first": first,
-    }
+    merged = {**cohort_votes.fields(everyone), "first": first}
     # In the order of `own`, so that the bytes are those of one file made at once.
     save_arrays(snakemake.output[0], **{name: merged.get(name, own[name]) for name in own})
     log.info("%d users in %d parts", everyone.shape[0], 1 + len(parts))

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 from scipy import sparse
 
+import cohort_votes
 import population
 from artifacts import checked, load_array, load_arrays, save_arrays
 from job import job
@@ -101,10 +102,7 @@ with job(snakemake) as log:
         snakemake.output.votes,
         positions=reserved,
         canary=votes[[users]][:, reserved].toarray()[0],
-        data=on_probes.data,
-        indices=on_probes.indices,
-        indptr=on_probes.indptr,
-        shape=on_probes.shape,
+        **cohort_votes.fields(on_probes),
         first=first,
         probe_share=share,
         participants=(

@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 
 import casting
+import cohort_votes
 import population
 from artifacts import checked, load_array, load_arrays, save_arrays
 from job import job
@@ -137,10 +138,7 @@ with job(snakemake) as log:
         vectors=probe_vectors,
         positions=positions,
         canary=mine,
-        data=others_votes.data,
-        indices=others_votes.indices,
-        indptr=others_votes.indptr,
-        shape=others_votes.shape,
+        **cohort_votes.fields(others_votes),
         first=first,
         votes_on_inspected=np.isin(own_index, positions).sum(),
         votes=own_index.size,

@@ -16,12 +16,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from scipy import sparse
 
+import casting
+import cohort_votes
 import population
 from artifacts import checked, load_array, load_arrays, save_arrays
 from job import job
-from pe_core import contribution, probes, routing, seeds
+from pe_core import probes, routing, seeds
 from pe_core.errors import InputError
 from pe_core.routing import Routes
 
@@ -118,10 +119,9 @@ with job(snakemake) as log:
         vectors = everyone
         index, distance = routes[f"{space}_index"], routes[f"{space}_distance"]
     both = sides()
-    others = people.user >= people.users("auxiliary").start
-    own_index = [index[side.rows] for side in both]
-    others_index = routes[f"{space}_index"][others]
     if attack == "ordinary":
+        written = np.empty((0, everyone.shape[1]), np.float32)
+        own_index = [index[side.rows] for side in both]
         positions = np.unique(np.concatenate(own_index))
     else:
         half = len(reserved) // 2
@@ -130,41 +130,33 @@ with job(snakemake) as log:
         chosen = [choose(side, half, reserved[at : at + half]) for side, at in zip(both, (0, half))]
         written = np.ascontiguousarray(np.concatenate(chosen))
         positions = reserved[: len(written)]
-
-        def route(base: Routes, texts: np.ndarray) -> np.ndarray:
-            distances = routing.squared_distances(texts, written)
-            return routing.merge_top_k(base, positions, distances).index
-
         own_index = [
-            route(Routes(index[side.rows], distance[side.rows]), vectors[side.rows])
+            routing.merge_top_k(
+                Routes(index[side.rows], distance[side.rows]),
+                positions,
+                routing.squared_distances(vectors[side.rows], written),
+            ).index
             for side in both
         ]
-        others_index = route(
-            Routes(others_index, routes["base_distance"][others]), everyone[others]
-        )
 
+    others = people.user >= people.users("auxiliary").start
     first = people.first[1:] - people.first[1]
-    clip = snakemake.params.clip
-
-    def votes(voted: np.ndarray, user: np.ndarray, users: int) -> sparse.csr_array:
-        found = contribution.contributions(voted, user, users, bank_size, clip)
-        return sparse.csr_array(found[:, positions])
-
+    onto = (bank_size, positions, snakemake.params.clip)
     canaries = np.concatenate(
-        [votes(voted, np.zeros(len(voted), np.int64), 1).toarray() for voted in own_index]
+        [casting.cast(own, np.zeros(len(own), np.int64), 1, *onto).toarray() for own in own_index]
     )
-    rest = votes(
-        others_index, people.user[others] - people.users("auxiliary").start, int(first[-1])
+    rest = casting.cast(
+        casting.routed(routes, others, everyone, positions, written),
+        people.user[others] - people.users("auxiliary").start,
+        int(first[-1]),
+        *onto,
     )
     save_arrays(
         snakemake.output[0],
         positions=positions,
         canaries=canaries,
         replaced=len(both[0].asked),
-        data=rest.data,
-        indices=rest.indices,
-        indptr=rest.indptr,
-        shape=rest.shape,
+        **cohort_votes.fields(rest),
         first=first,
     )
-    log.info("norms %s of %g", np.linalg.norm(canaries, axis=1), clip)
+    log.info("norms %s of %g", np.linalg.norm(canaries, axis=1), snakemake.params.clip)
