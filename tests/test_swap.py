@@ -112,6 +112,32 @@ def test_exact_rates_equal_enumeration(users, q, threshold):
         assert rate == pytest.approx(expected, abs=1e-11 + found.error)
 
 
+def test_the_stated_error_grows_with_the_users():
+    """Factors are rounded, and there is one a user."""
+    users, vote, q = 100_000, 1e-4, 0.1
+    mechanism = Mechanism(users, q, 1.0, 0.1, 1e-5)
+    background = Background(np.array([users * q * vote, 0.0]), np.diag([0.011, 0.011]))
+    v, other = np.array([0.1, 0.0]), np.array([0.0, 0.1])
+    score = swap.SwapScore.fit(v, other, background, mechanism)
+    contributions = np.tile([vote, 0.0], (users, 1))
+    found = swap.error_rates(score, contributions, v, other, mechanism, np.array([0.3]))
+    for canary, rate in ((v, found.tpr[0]), (other, found.fpr[0])):
+        expected = naive.rate_among_equals(
+            canary,
+            vote,
+            users,
+            v,
+            other,
+            background.mean,
+            background.covariance,
+            q,
+            0.1,
+            0.3,
+        )
+        assert abs(rate - expected) < found.error
+    assert found.error < 1e-8
+
+
 @settings(deadline=None, max_examples=10, derandomize=True)
 @given(seed=st.integers(0, 10**6), users=st.integers(0, 40), q=st.floats(0.02, 0.98))
 def test_sampled_rates_equal_exact_ones(seed, users, q):

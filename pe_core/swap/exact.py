@@ -32,7 +32,10 @@ if TYPE_CHECKING:
 
 _REACH = 9.0
 _OUTSIDE = 1e-16
+# Rounding of a rate but for that of the characteristic function, which grows with the users: each
+# factor and its product lose up to five units, and angles eight units of |t| times their length.
 _ROUNDING = 1e-13
+_UNIT = 2.0**-53
 _MAX_CELLS = 2**22
 _MAX_WORK = 2e10
 
@@ -63,6 +66,7 @@ class PlaneTest:
         modes: (2, m₁, n₂) complex128, the release's first-axis modes at each node, under z and z′.
         start, width: window of the first axis.
         outside: bound on the probability outside the window.
+        rounding: bound on what rounding moves any rate by.
 
     Example:
         >>> from pe_core.background import Background
@@ -83,6 +87,7 @@ class PlaneTest:
     start: float
     width: float
     outside: float
+    rounding: float
 
     def score(self, x: Floats, y: Floats) -> Floats:
         """s at points of the plane."""
@@ -130,7 +135,7 @@ class PlaneTest:
             even, odd = (2 * spacing * parts[:, k::2].sum(axis=1) for k in (0, 1))
             rates[:, k] = np.clip((even + odd) / 2, 0.0, 1.0)
             error = max(error, float(np.abs(even - odd).max()))
-        error += 2 * self.outside + _ROUNDING
+        error += 2 * self.outside + self.rounding
         if error > 1e-6:
             raise AccuracyError(f"the swap score's rates are known to {error:.1e} only")
         return SwapRates(rates[0], rates[1], error)
@@ -229,6 +234,11 @@ def plane_test(
     k2 = np.arange(-reach[1], reach[1] + 1)
     t2 = k2.astype(np.float64) * (2 * math.pi / (high2 - low2))
     background = plane_transform(shifts, counts, q, t1, t2, _REACH)
+    lengths = float(counts @ np.hypot(shifts[:, 0], shifts[:, 1]))
+    ends = max(abs(low1), abs(high1), abs(low2), abs(high2))
+    rounding = _ROUNDING + _UNIT * (5.0 * counts.sum() + 8.0 * _REACH * (lengths + ends)) * (
+        _sensitivity(background, t1, high1 - low1)
+    )
     nodes = low2 + np.arange(n2, dtype=np.float64) * ((high2 - low2) / n2)
     modes = np.empty((2, t1.size, n2), dtype=np.complex128)
     for h in (0, 1):
@@ -239,7 +249,9 @@ def plane_test(
         modes[h] = np.fft.fft(spread, axis=1) / (high2 - low2)
     modes *= 2 / (high1 - low1)
     modes[:, 0] /= 2
-    return PlaneTest(slopes, levels, q, t1, nodes, modes, low1, high1 - low1, 8 * _OUTSIDE)
+    return PlaneTest(
+        slopes, levels, q, t1, nodes, modes, low1, high1 - low1, 8 * _OUTSIDE, float(rounding)
+    )
 
 
 def error_rates(
@@ -262,6 +274,17 @@ def error_rates(
         True
     """
     return plane_test(score, contributions, first, second, mechanism).rates(thresholds)
+
+
+def _sensitivity(transform: NDArray[np.complex128], t1: Floats, width: float) -> float:
+    """By how much a relative error of every entry of the transform may move a rate.
+
+    Mode by mode in x₁: an interval's transform is at most the width and 2/|t|, and the moduli over
+    x₂ add up to the 2-norm over the frequencies at most (Cauchy, Parseval).
+    """
+    most = np.minimum(width, 2.0 / np.maximum(t1, 1e-300)) * 2.0 / width
+    most[0] = 1.0
+    return float(most @ np.sqrt((np.abs(transform) ** 2).sum(axis=1)))
 
 
 def _basis(first: Floats, second: Floats) -> Floats:
