@@ -1,9 +1,10 @@
 """Renew the locks: `python envs/renew.py` (needs uv, which the development extra brings).
 
-    lock.txt       everything that `make audit` and `make test` use, but torch
-    torch-cpu.txt  torch's CPU build, which PyTorch publishes outside PyPI (Python 3.11, x86-64)
-    torch.txt      torch as PyPI has it, with the CUDA libraries that its Linux build links
-    encoders.txt   the larger encoders that run offline (500 MB)
+    lock.txt          everything that `make audit` and `make test` use, but torch
+    torch-cpu.txt     torch's CPU build, which PyTorch publishes outside PyPI (Python 3.11, x86-64)
+    torch.txt         torch as PyPI has it, with the CUDA libraries that its Linux build links
+    encoders.txt      the larger encoders that run offline (500 MB)
+    object_store.txt  results in an object store, and a store for the tests
 
 Each lists every transitive pin with its hashes and installs with `pip --no-deps`; envs/install.sh
 says in what order.
@@ -56,6 +57,8 @@ def main() -> None:
     write("lock.txt", base, torch)
     known = ("--constraints", str(HERE / "lock.txt"))
     write("encoders.txt", pins(resolve("pyproject.toml", [*EXTRAS, "encoders"], *known)), base)
+    store = pins(resolve("pyproject.toml", [*EXTRAS, "object_store"], *known))
+    write("object_store.txt", store, base)
     # --no-config: here torch's own list of requirements counts.
     rest = {key: base[key] for key in base if key not in torch}
     write("torch.txt", pins(resolve("-", [], "--no-config", *known)), rest)

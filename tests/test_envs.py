@@ -10,7 +10,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[1]
-LOCKS = ["lock.txt", "torch.txt", "torch-cpu.txt", "encoders.txt"]
+LOCKS = ["lock.txt", "torch.txt", "torch-cpu.txt", "encoders.txt", "object_store.txt"]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 

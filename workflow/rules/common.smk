@@ -2,6 +2,7 @@
 import gc
 import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -18,6 +19,12 @@ onstart:
     # Snakemake would end in a traceback at the first file that it wants to replace.
     if Path("results").exists() and not os.access("results", os.W_OK):
         raise WorkflowError("results: cannot be written; the folder is read-only")
+    # Where there is no accounting sacct tells no job's state, and Snakemake would wait without end.
+    asked = getattr(workflow.executor_settings, "status_command", None)
+    if asked == "sacct" and subprocess.run([asked, "-X"], capture_output=True).returncode:
+        raise WorkflowError(
+            "sacct: no accounting on this cluster; add --slurm-status-command squeue"
+        )
 
 
 # Scripts find pe_core in the folder that the workflow runs from.
@@ -26,11 +33,22 @@ sys.path.insert(0, str(ROOT / "workflow" / "scripts"))
 sys.path.insert(0, str(ROOT))
 
 # Found from any working folder (--directory), and the same name wherever the house is moved.
-PAPER = os.path.relpath(ROOT / "workflow/report/paper_tables.csv")
+# Files of the house and of the user are local: only results are kept in an object store.
+PAPER = local(os.path.relpath(ROOT / "workflow/report/paper_tables.csv"))
 
 import configuration
 import modules
 from pe_core import seeds
+
+STORE = workflow.storage_settings.default_storage_provider
+if STORE == "s3":
+    import object_store
+
+    object_store.use()
+elif STORE:
+    raise WorkflowError(
+        f"--default-storage-provider {STORE}: only s3 keeps the checksums of artifacts"
+    )
 
 FAULTS = configuration.validate(config, ROOT / "workflow/schemas/config.schema.yaml")
 if FAULTS:
@@ -126,7 +144,7 @@ def own_file(dataset, bank=None):
     path = generator["banks"].get(bank) if bank else generator.get("pools")
     if path is None:
         raise WorkflowError(f"generator.{key} is missing: source file needs its file")
-    return path.replace("{dataset}", dataset)
+    return local(path.replace("{dataset}", dataset))
 
 
 def need(key, path, what):

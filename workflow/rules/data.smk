@@ -6,7 +6,7 @@
 rule records:
     input:
         # Listed for its time and content: the loader opens it by the path in the options.
-        lambda w: DATASETS[w.dataset]["options"].get("path", []),
+        lambda w: local(DATASETS[w.dataset]["options"].get("path", [])),
     output:
         records="results/{dataset}/records.parquet",
         public="results/{dataset}/public.parquet",

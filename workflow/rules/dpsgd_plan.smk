@@ -26,7 +26,7 @@ def dpsgd_source(wildcards):
     """The files that one entry of dpsgd.data is read from."""
     data = DPSGD_DATA[wildcards.data]
     if data["source"] == "file":
-        return [data["path"]]
+        return [local(data["path"])]
     if data["source"] == "digits":
         return []
     dataset = data.get("dataset", next(iter(DATASETS)))

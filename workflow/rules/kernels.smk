@@ -7,7 +7,7 @@
 # The script is not named after the rule: transformers would import a module `kernels` as its own.
 rule kernels:
     output:
-        "results/cache/kernels.json",
+        local("results/cache/kernels.json"),
     log:
         "logs/kernels.log",
     conda:

@@ -9,8 +9,8 @@ include: "report_plan.smk"
 
 rule audit_card:
     input:
-        template="workflow/report/audit-card.html.j2",
-        style="workflow/report/page.css",
+        template=local("workflow/report/audit-card.html.j2"),
+        style=local("workflow/report/page.css"),
         audits=list(dict.fromkeys(TABLES["table4"] + TABLES["table3"])),
         accounting="results/accounting.json",
         exposure="results/tables/exposure.csv",
@@ -65,9 +65,13 @@ rule audit_card:
 
 rule tables_page:
     input:
-        template="workflow/report/tables.html.j2",
-        style="workflow/report/page.css",
+        template=local("workflow/report/tables.html.j2"),
+        style=local("workflow/report/page.css"),
         tables=expand("results/tables/{table}.csv", table=[*FOR_PEOPLE, *swap_tables()]),
+        captions=[
+            local(f"workflow/report/{re.sub('[0-9]$', '', name)}.rst")
+            for name in [*FOR_PEOPLE, *swap_tables()]
+        ],
     output:
         report(
             "results/tables.html",
@@ -90,8 +94,8 @@ rule tables_page:
 
 rule candidates_page:
     input:
-        template="workflow/report/candidates.html.j2",
-        style="workflow/report/page.css",
+        template=local("workflow/report/candidates.html.j2"),
+        style=local("workflow/report/page.css"),
         candidates="results/tables/candidates.csv",
     output:
         report(

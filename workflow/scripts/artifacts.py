@@ -33,7 +33,8 @@ def _digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _seal(path: Path) -> Path:
+def seal_of(path: Path) -> Path:
+    """Return where the checksum of an artifact is."""
     return path.with_name(path.name + ".sha256")
 
 
@@ -58,9 +59,9 @@ def writing(path: str | Path) -> Iterator[Path]:
         for leftover in path.parent.glob(f".{glob.escape(path.name)}.*"):
             leftover.unlink(missing_ok=True)
         yield temporary
-        seal = _seal(temporary)
+        seal = seal_of(temporary)
         seal.write_text(_digest(temporary) + "\n")
-        seal.replace(_seal(path))
+        seal.replace(seal_of(path))
         temporary.replace(path)
     except Exception as error:
         if not _of_the_system(error):
@@ -70,7 +71,7 @@ def writing(path: str | Path) -> Iterator[Path]:
         left = shutil.disk_usage(folder).free // 2**20
         raise UnwritableError(f"{path}: cannot be written: {error} ({left} MB are free)") from error
     finally:
-        for leftover in (temporary, _seal(temporary)):
+        for leftover in (temporary, seal_of(temporary)):
             # A folder that lets nobody write says so even where there is nothing to remove.
             with contextlib.suppress(OSError):
                 leftover.unlink()
@@ -80,11 +81,16 @@ def checked(path: str | Path) -> Path:
     """Return the path of an artifact whose bytes fit its checksum.
 
     Raises:
-        DamagedError: they do not. The artifact is removed, so that the next run makes it again.
+        DamagedError: they do not, and the artifact is removed, so that the next run makes it again;
+            or the system cannot read it, and it is left where it is.
     """
     path = Path(path)
-    seal = _seal(path)
-    if not seal.exists() or seal.read_text().strip() != _digest(path):
+    seal = seal_of(path)
+    try:
+        fits = seal.exists() and seal.read_bytes().strip() == _digest(path).encode()
+    except OSError as error:
+        raise DamagedError(f"{path}: cannot be read: {error}") from error
+    if not fits:
         path.unlink()
         raise DamagedError(
             f"{path}: damaged, its bytes do not fit {seal.name}. "

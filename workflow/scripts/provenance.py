@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import versions
-from artifacts import save_json
+from artifacts import save_json, seal_of
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = ROOT / "workflow" / "scripts"
@@ -42,7 +42,7 @@ def _installed(name: str) -> str | None:
 
 def digest(path: Path) -> str:
     """Return the SHA-256 of a file: from the checksum beside it where it has one."""
-    seal = path.with_name(f"{path.name}.sha256")
+    seal = seal_of(path)
     if seal.exists():
         return seal.read_text().strip()
     with path.open("rb") as file:
