@@ -125,7 +125,8 @@ def renew(
 
     A text is used when it is not empty and differs from every entry that stays and every text used
     before it. Positions that got none are asked for again under another seed, up to
-    `rules.attempts` times.
+    `rules.attempts` times; under `"paraphrases"` each time of the next survivor in turn, since
+    there may be one that the generator only repeats.
 
     Args:
         bank: the bank that was voted on.
@@ -149,6 +150,7 @@ def renew(
     replaced = {each.position for each in asked}
     taken = {text for at, text in enumerate(texts) if at not in replaced}
     refused: Counter[str] = Counter()
+    following = _turns(asked) if rules.feedback == "paraphrases" else {}
     todo = list(asked)
     for _ in range(rules.attempts):
         if not todo:
@@ -166,9 +168,7 @@ def renew(
                 continue
             refused["missing" if answer is None else "duplicate" if text else "empty"] += 1
             again.append(each)
-        # An odd step walks through all seeds, so no attempt repeats an earlier one's.
-        todo = [replace(e, seed=(e.seed + 0x9E3779B1) % 2**31) for e in again]
-        todo.sort(key=lambda each: each.position)
+        todo = [_again(each, following) for each in sorted(again, key=lambda each: each.position)]
     if todo:
         counts = ", ".join(f"{count} {reason}" for reason, count in sorted(refused.items()))
         raise InputError(
@@ -176,3 +176,19 @@ def renew(
             f"{rules.attempts} attempts (answers refused: {counts})"
         )
     return Bank(tuple(texts), tuple(labels), bank.reserved), refused
+
+
+Source = tuple[tuple[str, ...], str]
+
+
+def _turns(asked: Sequence[Feedback]) -> dict[Source, Source]:
+    """Return for each text to rewrite, and its label, the one that comes next in turn."""
+    sources = list(dict.fromkeys((each.high, each.label) for each in asked))
+    return dict(zip(sources, sources[1:] + sources[:1]))
+
+
+def _again(each: Feedback, following: dict[Source, Source]) -> Feedback:
+    source = each.high, each.label
+    high, label = following.get(source, source)
+    # An odd step walks through all seeds, so no attempt repeats an earlier one's.
+    return replace(each, high=high, label=label, seed=(each.seed + 0x9E3779B1) % 2**31)

@@ -129,6 +129,28 @@ def test_what_a_generator_may_do_wrong_is_counted_and_asked_again():
     assert [e.position for e in calls[1]] == sorted(again)
 
 
+def test_a_survivor_that_cannot_be_rewritten_leaves_its_turns_to_the_others():
+    rules = Rules(keep=0.25, feedback="paraphrases")
+    bank, _, survivors, asked = asked_for(13, (3,), rules)
+    stubborn = bank.texts[survivors[1]]
+    calls = []
+
+    def generate(requests):
+        calls.append(list(requests))
+        answers = zip(requests, toy.generate(requests))
+        return [None if each.high == (stubborn,) else answer for each, answer in answers]
+
+    following, refused = renew(bank, asked, generate, rules)
+    again = [each for each in asked if each.high == (stubborn,)]
+    assert len(again) == refused["missing"] == 2
+    assert [each.position for each in calls[1]] == [each.position for each in again]
+    third = survivors[2]
+    for each in calls[1]:
+        assert (each.high, each.label) == ((bank.texts[third],), bank.labels[third])
+        assert following.labels[each.position] == bank.labels[third]
+    assert len(set(following.texts)) == 13
+
+
 def test_an_old_text_may_come_back_where_it_was_given_up():
     bank, _, _, asked = asked_for(6, (), Rules(keep=0.3))
     old = [bank.texts[each.position] for each in asked]

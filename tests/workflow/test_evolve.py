@@ -151,7 +151,7 @@ def models(monkeypatch):
     return asked
 
 
-def evolve(folder, name, t):
+def evolve(folder, name, t, **rules):
     here = folder / name
     run(
         "evolve_round",
@@ -168,7 +168,7 @@ def evolve(folder, name, t):
             "notes": here / f"{t}.json",
         },
         {
-            "generator": {"source": "gguf", "rules": {}},
+            "generator": {"source": "gguf", "rules": rules},
             "prompts": {"labels": {}},
             "encoder": {},
             "rules": {"keep": 0.1, "high": 2, "low": 1},
@@ -229,6 +229,17 @@ def test_runs_share_participation_and_noise(folder):
     assert len(set(people.values())) == 1
     assert artifacts.load_arrays(folder / "unaudited" / "votes-1.npz")["probe_share"] == 0.0
     assert artifacts.load_arrays(folder / "audited" / "votes-1.npz")["canary"].any()
+
+
+def test_a_bank_that_stays_short_says_what_became_of_the_answers(folder, models, capsys):
+    start(folder, "audited")
+    release(folder, "audited", 1)
+    with pytest.raises(SystemExit, match="1"):
+        evolve(folder, "audited", 1, min_words=9)
+    said = capsys.readouterr().err
+    assert "18 of 18 new texts are missing after 8 attempts" in said
+    counts = re.search(r"all answers: asked ([\d,]+), accepted 0, too short ([\d,]+)", said)
+    assert counts and counts[1] == counts[2]
 
 
 def test_rounds_follow_one_another(folder, models):

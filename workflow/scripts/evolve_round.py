@@ -13,6 +13,7 @@ import os
 # Read by OpenMP when torch loads it: waiting threads must not spin on a shared core.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -35,6 +36,10 @@ def stream(purpose: str) -> np.random.Generator:
         *(where.dataset, where.bank, where.encoder, "evolution"),
         *(int(where.transcript), purpose, int(where.round)),
     )
+
+
+def _said(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{reason} {count:,}" for reason, count in counts.items())
 
 
 with job(snakemake) as log:
@@ -70,7 +75,10 @@ with job(snakemake) as log:
             settings.prompts["labels"],
             report,
         )
-        following, refused = evolution.renew(bank, asked, write, rules)
+        try:
+            following, refused = evolution.renew(bank, asked, write, rules)
+        except InputError as error:
+            raise InputError(f"{error}; all answers: {_said(write.counts)}") from error
     positions = [each.position for each in asked]
     encoder = encoders.load(settings.encoder)
     known = store.EmbeddingStore(Path(settings.cache) / "embeddings")
@@ -98,4 +106,4 @@ with job(snakemake) as log:
             "encoder": encoder.identity,
         },
     )
-    log.info("%d survivors, %d written, %s", len(survivors), len(positions), write.counts)
+    log.info("%d survivors, %d written, %s", len(survivors), len(positions), _said(write.counts))
