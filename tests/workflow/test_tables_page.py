@@ -27,6 +27,7 @@ def tables_page(folder, name):
         "template": str(REPORT / "tables.html.j2"),
         "style": str(REPORT / "page.css"),
         "tables": files,
+        "captions": [REPORT / "table.rst", REPORT / "planning.rst"],
     }
     run("tables_page", folder, inputs, {"page": folder / "tables.html"})
     return folder / "tables.html"
@@ -36,7 +37,8 @@ def test_rows_are_the_files(tmp_path):
     page = reading.read(tables_page(tmp_path, "ordinary"))
     assert list(page.sections) == ["table2", "planning"]
     text = reading.sentence(page.sections["planning"])
-    assert text.startswith("planning bankattackε lower (trials)")
+    about = reading.sentence((REPORT / "planning.rst").read_text())
+    assert text.startswith(f"planning {about} bankattackε lower (trials)")
     assert "Aordinary0.1230.5000.500" in text
     assert "Bexact1.0000.2500.250" in text
     assert tables.ROUNDING in reading.sentence(page.words)

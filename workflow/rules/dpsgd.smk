@@ -198,7 +198,7 @@ rule dpsgd_table:
             "results/tables/substitute_dpsgd.csv",
             caption="../report/substitute_dpsgd_table.rst",
             category="DP-SGD",
-            labels={"result": "audits under substitution"},
+            labels={"result": "every audit, a table"},
         ),
         provenance="results/tables/substitute_dpsgd.provenance.json",
     log:

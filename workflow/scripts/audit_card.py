@@ -32,7 +32,7 @@ PROOFS = {
     "add_remove": "a user is there, or not",
     "substitute_votes": "one of two users, votes never negative",
     "substitute": "one of two users, vectors of any sign",
-    "group": "what membership's bound implies by itself",
+    "group": "what follows from membership's bound alone",
 }
 WRITERS = {
     "gguf": "{model}, served on this machine",

@@ -102,7 +102,7 @@ class Picture:
         for place, tick in enumerate(axis.ticks()):
             self.line("grid", (left, axis(tick)), (right, axis(tick)))
             name = names[place] if names else f"{tick:g}"
-            self.text(name, left - 5, axis(tick) + 4, "end", "tick")
+            self.text(name, left - 7, axis(tick) + 4, "end", "tick")
         self.line("frame", (left, axis.start), (left, axis.stop))
         self.text(label, 0.0, axis.stop - 8, look="label")
 
