@@ -1,4 +1,5 @@
 import errno
+import hashlib
 import json
 import os
 
@@ -16,7 +17,15 @@ def test_round_trip_of_arrays(tmp_path):
     assert stored["y"] == np.float32(2)
 
 
-@pytest.mark.parametrize("damage", ["truncate", "flip", "empty", "unsealed"])
+DAMAGED_SEALS = {
+    "unsealed": None,
+    "empty seal": b"",
+    "torn seal": b"\xff\xfe",
+    "another's seal": hashlib.sha256(b"another").hexdigest().encode() + b"\n",
+}
+
+
+@pytest.mark.parametrize("damage", ["truncate", "flip", "empty", *DAMAGED_SEALS])
 def test_damage_is_named_and_removed(tmp_path, damage):
     path = tmp_path / "a.npy"
     artifacts.save_array(path, np.arange(100.0))
@@ -28,11 +37,24 @@ def test_damage_is_named_and_removed(tmp_path, damage):
         path.write_bytes(data)
     elif damage == "empty":
         path.write_bytes(b"")
-    else:
+    elif DAMAGED_SEALS[damage] is None:
         (tmp_path / "a.npy.sha256").unlink()
+    else:
+        (tmp_path / "a.npy.sha256").write_bytes(DAMAGED_SEALS[damage])
     with pytest.raises(artifacts.DamagedError, match=r"a\.npy: damaged"):
         artifacts.load_array(path)
     assert not path.exists()
+
+
+@pytest.mark.parametrize("name", ["a.npy", "a.npy.sha256"])
+def test_a_folder_in_the_place_of_a_file_is_named_and_left(tmp_path, name):
+    path = tmp_path / "a.npy"
+    artifacts.save_array(path, np.arange(100.0))
+    (tmp_path / name).unlink()
+    (tmp_path / name).mkdir()
+    with pytest.raises(artifacts.DamagedError, match=rf"a\.npy: cannot be read: .*{name}"):
+        artifacts.load_array(path)
+    assert path.exists()
 
 
 def test_a_failed_write_leaves_nothing_and_keeps_the_old(tmp_path):
