@@ -239,7 +239,8 @@ def test_a_bank_that_stays_short_says_what_became_of_the_answers(folder, models,
     said = capsys.readouterr().err
     assert "18 of 18 new texts are missing after 8 attempts" in said
     counts = re.search(r"all answers: asked ([\d,]+), accepted 0, too short ([\d,]+)", said)
-    assert counts and counts[1] == counts[2]
+    assert counts is not None
+    assert counts[1] == counts[2]
 
 
 def test_rounds_follow_one_another(folder, models):
