@@ -104,7 +104,7 @@ class Rules:
     high: int = 3
     low: int = 3
     together: int = 1
-    attempts: int = 8
+    attempts: int = 24
 
     def __post_init__(self) -> None:
         if not 0.0 < self.keep <= 1.0:

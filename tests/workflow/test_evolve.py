@@ -237,7 +237,7 @@ def test_a_bank_that_stays_short_says_what_became_of_the_answers(folder, models,
     with pytest.raises(SystemExit, match="1"):
         evolve(folder, "audited", 1, min_words=9)
     said = capsys.readouterr().err
-    assert "18 of 18 new texts are missing after 8 attempts" in said
+    assert "18 of 18 new texts are missing after 24 attempts" in said
     counts = re.search(r"all answers: asked ([\d,]+), accepted 0, too short ([\d,]+)", said)
     assert counts is not None
     assert counts[1] == counts[2]
