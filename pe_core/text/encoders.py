@@ -28,15 +28,19 @@ PACKAGED: Mapping[str, Callable[[Path], Path]] = {
 }
 DTYPES = ("float32", "bfloat16")
 DEVICES = ("auto", "cpu", "cuda")
+# Larger batches are slower on a CPU, whose caches they leave (benchmarks/embedding.py).
+BATCH_TOKENS = 2048
 _DEFAULTS: Mapping[str, Any] = {
     "model": None,
     "dtype": "float32",
     "device": "auto",
-    # 2,048 tokens keep a batch's activations within a core's cache for models of this size.
-    "batch_tokens": 2048,
+    "batch_tokens": BATCH_TOKENS,
 }
 # The same weights for other frameworks, which many repositories hold too.
 _OTHER_FORMATS = ["*.onnx", "*.h5", "*.ot", "*.msgpack", "openvino/*"]
+# Tokens by which batches differ in width: memory that many sizes of blocks have cut into pieces
+# grows with the number of texts (benchmarks/embedding.py).
+_STEP = 16
 # Texts tokenised at a time: bounds the memory that token lists take.
 _BLOCK = 16_384
 
@@ -122,11 +126,14 @@ class Encoder:
         order = np.argsort(-lengths, kind="stable")
         start = 0
         while start < len(order):
-            size = max(1, self._batch_tokens // int(lengths[order[start]]))
+            width = min(-(-int(lengths[order[start]]) // _STEP) * _STEP, self._length)
+            size = max(1, self._batch_tokens // width)
             members = order[start : start + size]
             start += size
             features = self._tokenizer.pad(
                 {name: [column[i] for i in members] for name, column in tokens.items()},
+                padding="max_length",
+                max_length=width,
                 return_tensors="pt",
             ).to(self._device)
             with torch.inference_mode():

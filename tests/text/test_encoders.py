@@ -58,6 +58,13 @@ def test_blocks_of_texts_do_not_change_the_answer(minilm, monkeypatch):
     np.testing.assert_allclose(minilm.encode(TEXTS), whole, atol=2e-6)
 
 
+@pytest.mark.parametrize("step", [1, 600])
+def test_padding_does_not_change_the_answer_or_pass_the_models_length(minilm, monkeypatch, step):
+    stepped = minilm.encode(TEXTS)
+    monkeypatch.setattr(encoders, "_STEP", step)
+    np.testing.assert_allclose(minilm.encode(TEXTS), stepped, atol=2e-6)
+
+
 def test_no_texts_have_no_rows(minilm):
     rows = minilm.encode([])
     assert rows.shape == (0, 384)

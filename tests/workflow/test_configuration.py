@@ -6,6 +6,7 @@ import yaml
 from snakemake.utils import update_config
 
 import configuration
+from pe_core.text import acceptance, encoders
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = ROOT / "workflow/schemas/config.schema.yaml"
@@ -107,3 +108,15 @@ def undescribed(schema, at=""):
 
 def test_every_key_says_what_it_is():
     assert list(undescribed(yaml.safe_load(SCHEMA.read_text()))) == []
+
+
+def defaults(schema):
+    return {key: rule["default"] for key, rule in schema["properties"].items() if "default" in rule}
+
+
+def test_defaults_that_the_library_has_too_are_the_same():
+    parts = yaml.safe_load(SCHEMA.read_text())["$defs"]
+    encoder = {key: encoders._DEFAULTS[key] for key in defaults(parts["encoder"])}
+    assert defaults(parts["encoder"]) == encoder
+    rules = parts["generator"]["properties"]["rules"]
+    assert defaults(rules) == vars(acceptance.Rules())
