@@ -83,8 +83,10 @@ def trials_needed(test: LinearTest, epsilon: float, delta: float, tail: float) -
     check_tail(tail)
     exact = best_epsilon(test, delta).epsilon
     if epsilon >= exact:
+        # Rounded up: it is a limit.
+        above = math.ceil(1e6 * exact) / 1e6
         raise InputError(
-            f"epsilon = {epsilon!r}: the attack proves less than {exact:.6g} however many trials"
+            f"epsilon = {epsilon!r}: the attack proves less than {above:.6f} however many trials"
         )
 
     def enough(trials: int) -> bool:

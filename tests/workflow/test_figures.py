@@ -257,7 +257,7 @@ def test_plans_say_what_trials_can_show_and_what_none_can(tmp_path):
     assert float(bound["epsilon_ceiling"]) == pytest.approx(0.99, abs=0.005)
     assert 0.95e6 < int(needed["trials"]) < 1.05e6
     assert never["trials"] == ""
-    assert "proves less than 1.68454 however many trials" in never["note"]
+    assert "proves less than 1.684544 however many trials" in never["note"]
     stored = artifacts.load_json(outputs["json"])
     assert stored["tail"] == pytest.approx(0.0025)
     assert [row["trials"] for row in stored["rows"]] == [1_000_000, int(needed["trials"]), None]
