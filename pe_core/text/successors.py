@@ -1,16 +1,14 @@
 """New candidates for Private Evolution from a language model, which is told `Feedback` alone."""
 
-import string
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from pe_core.errors import InputError
 from pe_core.evolution import Feedback
 from pe_core.text.acceptance import Public, Rules, clean, plain
 from pe_core.text.client import Client, Request
-from pe_core.text.writing import Form
+from pe_core.text.forms import Form, check_fields
 
 Progress = Callable[[int, int], None]
 # Texts asked for beyond each so many wanted to one prompt: about one in five breaks a rule.
@@ -85,12 +83,7 @@ class Successors:
         words: Mapping[str, str],
         progress: Progress | None = None,
     ) -> None:
-        fields = {name for _, name, _, _ in string.Formatter().parse(form.template) if name}
-        if not {"high"} <= fields <= {"high", "low", "label"}:
-            raise InputError(
-                f"prompt {form.template!r}: fields {sorted(fields)}; high is needed, low and label "
-                "are allowed"
-            )
+        check_fields(form.template, {"high"}, {"low", "label"})
         self._client = client
         self._form = form
         self._rules = rules

@@ -1,26 +1,25 @@
-"""Bank lines and paraphrases from a language model, and the rules that decide what is accepted.
+"""Bank lines and paraphrases from a language model.
 
 Both arms of the bank use one prompt form: bank A leaves the examples out, bank B puts three public
 lines in, so that the arms differ in nothing else.
 """
 
-import string
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pe_core import seeds
 from pe_core.errors import InputError
-from pe_core.text.acceptance import Public, Rules, clean, plain
-from pe_core.text.client import Client, Request, Response
+from pe_core.text.acceptance import Rules
+from pe_core.text.client import Client, Request
+from pe_core.text.forms import Form, check_fields
+from pe_core.text.writer import Progress, Writer
 
 ARMS = ("A", "B")
 EXAMPLES = 3
-Progress = Callable[[int, int], None]
 
 
 class Encodes(Protocol):
@@ -28,26 +27,6 @@ class Encodes(Protocol):
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Unit rows, one per text."""
-
-
-@dataclass(frozen=True)
-class Form:
-    """How a text is asked for.
-
-    Attributes:
-        template: the prompt. A bank's has the fields {label} and {examples}, a paraphrase's {text}.
-        chat: whether it is a chat message (with the model's chat template) or a text to go on with.
-        sampling: fields of the request, e.g. max_tokens, temperature, stop.
-        example: how one example line stands in {examples}, with the field {text}.
-        example_words: most words of a public line that may be an example. Reading a prompt costs as
-            much as writing: short examples make bank B almost as cheap as bank A.
-    """
-
-    template: str
-    chat: bool
-    sampling: Mapping[str, Any] = field(default_factory=dict)
-    example: str = "- {text}\n"
-    example_words: int = 60
 
 
 @dataclass(frozen=True)
@@ -106,6 +85,7 @@ def bank(
             its fields, or a generator that cannot fill the bank; the message has the counts.
 
     Example, with a stand-in for the client:
+        >>> from pe_core.text.client import Response
         >>> class Author:
         ...     concurrency = 1
         ...     def complete(self, requests):
@@ -116,8 +96,8 @@ def bank(
         >>> len(lines), counts["accepted"]
         (2, 2)
     """
-    _check_fields(form.template, {"label", "examples"})
-    _check_fields(form.example, {"text"})
+    check_fields(form.template, {"label", "examples"})
+    check_fields(form.example, {"text"})
     if arm not in ARMS:
         raise InputError(f"arm = {arm!r}: allowed are {', '.join(ARMS)}")
     if size < 1 or not labels or len(set(labels)) != len(labels):
@@ -147,7 +127,7 @@ def bank(
         return Request(prompt, form.chat, key, form.sampling), examples
 
     wanted = [len(range(group, size, len(labels))) for group in range(len(labels))]
-    writer = _Writer(client, ask, rules, [text for lines in public.values() for text in lines])
+    writer = Writer(client, ask, rules, [text for lines in public.values() for text in lines])
     writer.write(wanted, progress)
     if writer.missing(wanted):
         raise InputError(f"the generator cannot fill bank {arm} of {size}: {writer.describe()}")
@@ -193,6 +173,7 @@ def paraphrases(
             fill the pool; the message has the counts.
 
     Example, with stand-ins for the client and the encoder:
+        >>> from pe_core.text.client import Response
         >>> class Author:
         ...     concurrency = 1
         ...     def complete(self, requests):
@@ -206,7 +187,7 @@ def paraphrases(
         >>> pool[0].source, round(pool[0].similarity, 3)
         (0, 0.894)
     """
-    _check_fields(form.template, {"text"})
+    check_fields(form.template, {"text"})
     if size < 1 or not records:
         raise InputError(
             f"{size} paraphrases of {len(records)} records: at least 1 of each is needed"
@@ -222,7 +203,7 @@ def paraphrases(
         vectors = np.asarray(encoder.encode(texts), dtype=np.float64)
         return np.einsum("ij,ij->i", vectors, sources[list(groups)])
 
-    writer = _Writer(client, ask, rules, records, similarity)
+    writer = Writer(client, ask, rules, records, similarity)
     wanted = [len(range(group, size, len(records))) for group in range(len(records))]
     writer.write(wanted, progress)
     while missing := writer.missing(wanted):
@@ -252,115 +233,6 @@ def paraphrases(
     ], dict(writer.counts)
 
 
-@dataclass(frozen=True)
-class _Accepted:
-    text: str
-    request: Request
-    similarity: float
-
-
-class _Writer:
-    """Asks for texts group by group (a label, a source record) and keeps what is accepted."""
-
-    def __init__(
-        self,
-        client: Client,
-        ask: Callable[[int, int], tuple[Request, list[str]]],
-        rules: Rules,
-        public: Iterable[str],
-        similarity: Callable[[Sequence[int], Sequence[str]], NDArray[np.float64]] | None = None,
-    ) -> None:
-        self._client = client
-        self._ask = ask
-        self._rules = rules
-        self._similarity = similarity
-        self._public = Public(public)
-        self._seen: set[str] = set()
-        self._tries: Counter[int] = Counter()
-        self.accepted: list[list[_Accepted]] = []
-        self.counts: Counter[str] = Counter(asked=0, accepted=0)
-
-    def missing(self, wanted: Sequence[int]) -> int:
-        """How many of the wanted texts are not there."""
-        return sum(n - len(accepted) for n, accepted in zip(wanted, self.accepted))
-
-    def describe(self) -> str:
-        """The counts in words."""
-        return ", ".join(f"{count} {reason}" for reason, count in self.counts.items())
-
-    def write(self, wanted: Sequence[int], progress: Progress | None) -> None:
-        """Write until each group has what is wanted of it, or has used up its tries."""
-        self.accepted += [[] for _ in range(len(wanted) - len(self.accepted))]
-        while batch := self._batch(wanted):
-            requests = [request for _, request, _ in batch]
-            answers = self._client.complete(requests)
-            # Judged in parts, so that progress shows while a long batch is being written.
-            for start in range(0, len(batch), self._client.concurrency):
-                part = batch[start : start + self._client.concurrency]
-                self._judge(part, [next(answers)[1] for _ in part], wanted)
-                if progress is not None:
-                    progress(sum(map(len, self.accepted)), sum(wanted))
-
-    def _batch(self, wanted: Sequence[int]) -> list[tuple[int, Request, list[str]]]:
-        needs = {
-            group: n - len(self.accepted[group])
-            for group, n in enumerate(wanted)
-            if len(self.accepted[group]) < n and self._tries[group] < self._rules.attempts * n
-        }
-        # A batch smaller than the number of slots costs the same time: fill it with spare tries.
-        spare = max(1, self._client.concurrency // max(1, sum(needs.values())))
-        batch = []
-        for group, need in needs.items():
-            left = self._rules.attempts * wanted[group] - self._tries[group]
-            for _ in range(min(need * spare, left)):
-                request, sources = self._ask(group, self._tries[group])
-                self._tries[group] += 1
-                batch.append((group, request, sources))
-        return batch
-
-    def _judge(
-        self,
-        batch: Sequence[tuple[int, Request, list[str]]],
-        answers: Sequence[Response],
-        wanted: Sequence[int],
-    ) -> None:
-        texts = [clean(answer.text) for answer in answers]
-        reasons = [
-            self._rules.fault(text, answer.finish, self._public, sources)
-            for text, answer, (_, _, sources) in zip(texts, answers, batch)
-        ]
-        near = np.full(len(texts), np.nan)
-        sound = [i for i, reason in enumerate(reasons) if reason is None]
-        if self._similarity is not None and sound:
-            near[sound] = self._similarity([batch[i][0] for i in sound], [texts[i] for i in sound])
-        for i, (group, request, _) in enumerate(batch):
-            reason = reasons[i]
-            if near[i] < self._rules.min_similarity:
-                reason = "too far from the source"
-            elif near[i] > self._rules.max_similarity:
-                reason = "too near the source"
-            elif reason is None and plain(texts[i]) in self._seen:
-                reason = "repeated"
-            elif reason is None and len(self.accepted[group]) == wanted[group]:
-                reason = "spare"
-            self.counts["asked"] += 1
-            self.counts[reason or "accepted"] += 1
-            if reason is None:
-                self._seen.add(plain(texts[i]))
-                self.accepted[group].append(_Accepted(texts[i], request, float(near[i])))
-
-
 def _seed(seed: int, *names: str | int) -> int:
     """A sampling seed: 31 bits, which every endpoint takes."""
     return int(seeds.sequence(seed, *names).generate_state(1)[0] >> 1)
-
-
-def _check_fields(template: str, needed: set[str]) -> None:
-    try:
-        found = {name for _, name, _, _ in string.Formatter().parse(template) if name is not None}
-    except ValueError as error:
-        raise InputError(f"prompt {template!r}: {error}") from None
-    if found != needed:
-        raise InputError(
-            f"prompt {template!r}: fields {sorted(found)}, needed are {sorted(needed)}"
-        )

@@ -10,7 +10,8 @@ import pytest
 from pe_core.errors import InputError
 from pe_core.text.acceptance import Rules, plain
 from pe_core.text.client import Request, Response
-from pe_core.text.writing import Form, bank, paraphrases
+from pe_core.text.forms import Form
+from pe_core.text.writing import bank, paraphrases
 
 FORM = Form(
     'A {label} says:\n{examples}"', chat=False, sampling={"max_tokens": 9}, example="<{text}>\n"

@@ -12,7 +12,7 @@ import generator
 from artifacts import checked, save_json, writing
 from job import job
 from pe_core import InputError
-from pe_core.text import acceptance, files
+from pe_core.text import acceptance, files, forms
 from pe_core.text import writing as lines
 from progress import progress
 
@@ -43,7 +43,7 @@ def written() -> tuple[pl.DataFrame, dict]:
             snakemake.params.size,
             where.bank,
             by_label,
-            lines.Form(**prompts["bank"]),
+            forms.Form(**prompts["bank"]),
             acceptance.Rules(**settings["rules"]),
             snakemake.params.seed,
             where.dataset,

@@ -18,7 +18,7 @@ import generator
 from artifacts import checked, save_json, writing
 from job import job
 from pe_core import InputError
-from pe_core.text import acceptance, encoders, files
+from pe_core.text import acceptance, encoders, files, forms
 from pe_core.text import writing as lines
 from progress import progress
 
@@ -43,7 +43,7 @@ def written(texts: dict[int, list[str]]) -> tuple[pl.DataFrame, dict]:
                 encoder,
                 records,
                 size,
-                lines.Form(**prompts["paraphrase"]),
+                forms.Form(**prompts["paraphrase"]),
                 acceptance.Rules(**settings["rules"]),
                 snakemake.params.seed,
                 where.dataset,
