@@ -396,5 +396,14 @@ def test_group_privacy_solves_its_equation():
     # δ′ from the definition, by asking δ at half the ε.
     share = delta_of(m, found.estimate / 2).estimate
     assert (1 + math.exp(found.estimate / 2)) * share == pytest.approx(1e-5, rel=1e-6)
+    # Its ends hold: with ε and δ at either, the equation's left side is on its own side of δ.
+    for q, sigma, delta in ((0.2, 0.8, 4.3e-5), (0.07, 0.7, 1.6e-8), (0.02, 3.0, 2e-4)):
+        ends = group_epsilon(mechanism(q, sigma, delta=delta))
+        at_low, at_high = (
+            (1 + math.exp(end / 2))
+            * max(naive.line_delta(kind, q, sigma, end / 2) for kind in ("remove", "add"))
+            for end in (ends.low, ends.high)
+        )
+        assert at_high < delta < at_low
     # It is what add/remove implies for a substitution, so it lies above the direct account.
     assert found.low > epsilon(m, "substitute").high

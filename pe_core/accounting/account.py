@@ -265,13 +265,13 @@ def delta_of(
     return Interval(*(max(getattr(each, end) for each in found) for end in _ENDS))
 
 
-def upper_epsilon(mechanism: Mechanism, adjacency: Adjacency, delta: float) -> float:
-    """The certified upper end alone, without a second opinion: for searches."""
+def ends(mechanism: Mechanism, adjacency: Adjacency, delta: float) -> tuple[float, float]:
+    """The certified ends of ε alone, without a second opinion: for searches."""
     defined = defined_epsilon(mechanism, delta)
     if defined is not None:
-        return defined
-    highs = []
+        return defined, defined
+    found = []
     for kinds in DIRECTIONS[adjacency].values():
         pair = _pair(adjacency, kinds, mechanism, delta)
-        highs.append(pair.epsilon(pair.composition() if pair.exact is None else None).high)
-    return max(highs)
+        found.append(pair.epsilon(pair.composition() if pair.exact is None else None))
+    return max(each.low for each in found), max(each.high for each in found)

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from scipy.optimize import brentq
 
-from pe_core.accounting.account import epsilon, upper_epsilon
+from pe_core.accounting.account import ends, epsilon
 from pe_core.accounting.adjacency import (
     Adjacency,
     Interval,
@@ -50,7 +50,7 @@ def _spender(adjacency: str, accountant: str) -> Callable[[Mechanism], float]:
         allowed = ", ".join(Accountant)
         raise InputError(f"accountant = {accountant!r}: allowed are {allowed}") from None
     if accountant is Accountant.CERTIFIED:
-        return lambda mechanism: upper_epsilon(mechanism, adjacency, float(mechanism.delta))
+        return lambda mechanism: ends(mechanism, adjacency, float(mechanism.delta))[1]
     if adjacency is not Adjacency.ADD_REMOVE:
         raise InputError(f"accountant = 'opacus' answers for add_remove only, not {adjacency}")
     return opacus_prv
@@ -190,9 +190,8 @@ def group_epsilon(mechanism: Mechanism, delta: float | None = None) -> Interval:
     if defined is not None:
         return Interval(defined, defined, defined)
 
-    def excess(log_share: float) -> float:
-        share = math.exp(log_share)
-        spent = upper_epsilon(mechanism, Adjacency.ADD_REMOVE, share)
+    def excess(log_share: float, end: int = 1) -> float:
+        spent = ends(mechanism, Adjacency.ADD_REMOVE, math.exp(log_share))[end]
         return log_share + spent + math.log1p(math.exp(-spent)) - math.log(delta)
 
     high = math.log(delta / 2)
@@ -208,5 +207,10 @@ def group_epsilon(mechanism: Mechanism, delta: float | None = None) -> Interval:
         found = brentq(excess, low, high, xtol=1e-9)
         while excess(found) > 0.0:
             found -= 1e-9
+    # The other end: a share that is too large even with the lower end of ε_AR.
+    above, nudge = found, 1e-9
+    while above < high and excess(above, end=0) < 0.0:
+        above, nudge = min(above + nudge, high), 10 * nudge
+    low, _ = ends(mechanism, Adjacency.ADD_REMOVE, math.exp(above))
     one = epsilon(mechanism, Adjacency.ADD_REMOVE, math.exp(found))
-    return Interval(2 * one.low, 2 * one.estimate, 2 * one.high)
+    return Interval(2 * low, 2 * one.estimate, 2 * one.high)
