@@ -72,10 +72,6 @@ rule tables_page:
             local(f"workflow/report/{re.sub('[0-9]$', '', name)}.rst")
             for name in [*FOR_PEOPLE, *swap_tables()]
         ],
-        captions=[
-            local(f"workflow/report/{re.sub('[0-9]$', '', name)}.rst")
-            for name in [*FOR_PEOPLE, *swap_tables()]
-        ],
     output:
         report(
             "results/tables.html",
