@@ -229,6 +229,16 @@ def test_measured_numbers_have_no_other_place(card):
     assert re.findall(r"\d\.\d{3}\b", reading.read(card).words) == []
 
 
+def test_what_proofs_allow_is_their_upper_end(card):
+    # A proof is on no dataset.
+    proofs = [
+        number
+        for number in reading.read(card).numbers
+        if number.table == "accounts" and number.row.split("/")[1] == ""
+    ]
+    assert [number.column for number in proofs] == ["epsilon_high"] * len(ACCOUNTS)
+
+
 def test_all_canaries_are_there_once(card):
     page = reading.read(card)
     table = [number for number in page.numbers if number.column == "norm_ratio"]
