@@ -99,6 +99,17 @@ def prepend(folder, script, text):
     path.write_text(text + path.read_text())
 
 
+def test_a_cluster_without_accounting_is_refused_before_a_job_is_waited_for(cluster, tmp_path):
+    folder = small.house(tmp_path, ["ordinary"])
+    target = "results/accounting.json"
+    profile = ("--workflow-profile", "profiles/slurm")
+    said = small.snakemake(folder, *profile, target, cores=None, passes=False)
+    assert "no accounting on this cluster; add --slurm-status-command squeue" in said
+    assert not (folder / target).exists()
+    # Nothing is left locked.
+    small.snakemake(folder, target)
+
+
 def test_a_failed_job_is_retried_and_a_cancelled_one_resumed(local, house):
     prepend(house, "route.py", FAILS_ONCE)
     prepend(house, "audit.py", WAITS)
