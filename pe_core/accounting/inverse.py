@@ -207,10 +207,11 @@ def group_epsilon(mechanism: Mechanism, delta: float | None = None) -> Interval:
         found = brentq(excess, low, high, xtol=1e-9)
         while excess(found) > 0.0:
             found -= 1e-9
-    # The other end: a share that is too large even with the lower end of ε_AR.
-    above, nudge = found, 1e-9
-    while above < high and excess(above, end=0) < 0.0:
-        above, nudge = min(above + nudge, high), 10 * nudge
+    # The other end: a share that is too large even with the lower end of ε_AR. The sum's
+    # logarithm grows by at most as much as the share's, so what it lacks is stepped over twice.
+    above = found
+    while above < high and (short := -excess(above, end=0)) > 0.0:
+        above = min(above + 2 * short + 1e-12, high)
     low, _ = ends(mechanism, Adjacency.ADD_REMOVE, math.exp(above))
     one = epsilon(mechanism, Adjacency.ADD_REMOVE, math.exp(found))
     return Interval(2 * low, 2 * one.estimate, 2 * one.high)
