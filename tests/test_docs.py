@@ -147,7 +147,7 @@ def house(tmp_path_factory):
             for dataset in config.get("datasets", [{"name": ""}]):
                 file = folder / named.format(dataset=dataset["name"])
                 file.parent.mkdir(parents=True, exist_ok=True)
-                file.touch()
+                file.write_text("a stand-in\n")
     return folder
 
 

@@ -1,4 +1,5 @@
 import copy
+import math
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from pe_core.text import acceptance, encoders
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = ROOT / "workflow/schemas/config.schema.yaml"
+COLUMNS = {"user": "who", "text": "said"}
 DEFAULT = yaml.safe_load((ROOT / "config/config.yaml").read_text())
 
 
@@ -86,6 +88,19 @@ def test_filling_in_does_not_change_the_schema_for_the_next_configuration():
         (lambda c: c.update(banks=["C"]), "banks[0]"),
         (lambda c: c.update(mechanism=3), "mechanism"),
         (lambda c: c.pop("encoders"), "config"),
+        (lambda c: c["mechanism"].update(delta=0.0), "mechanism.delta"),
+        (lambda c: c["mechanism"].update(noise_multiplier=0), "mechanism.noise_multiplier"),
+        (lambda c: c["mechanism"].update(noise_multiplier=math.inf), "mechanism.noise_multiplier"),
+        (lambda c: c["mechanism"].update(clip=math.nan), "mechanism.clip"),
+        (lambda c: c["evaluation"].update(trials=1e6), "evaluation.trials"),
+        (lambda c: c["datasets"][0].update(options={"path": "x"}), "datasets[0].options"),
+        (lambda c: c["datasets"][0].update(loader="yelp"), "datasets[0].options"),
+        (
+            lambda c: c["datasets"][0].update(
+                loader="table", options={"path": 3, "columns": COLUMNS}
+            ),
+            "datasets[0].options.path",
+        ),
     ],
 )
 def test_a_fault_is_reported_with_its_path(change, path):
@@ -94,6 +109,54 @@ def test_a_fault_is_reported_with_its_path(change, path):
     faults = check(config)
     assert len(faults) == 1
     assert faults[0].startswith(f"{path}: ")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda c: c["bank"].update(size=10, probes=8),
+         "bank.size - bank.probes = 2: at least mechanism.votes = 5 is needed"),
+        (lambda c: c["bank"].update(probes=65),
+         "pool.size = 64: at least bank.probes = 65 is needed"),
+        (lambda c: c["canaries"].update(count=6),
+         "datasets.shakespeare.cohorts.canary = 5: at least canaries.count = 6 is needed"),
+        (lambda c: c["canaries"].update(records=65),
+         "mechanism.maximum_records = 64: at least canaries.records = 65 is needed"),
+        (lambda c: c["generator"].update(rules={"min_words": 9, "max_words": 8}),
+         "generator.rules.max_words = 8: at least generator.rules.min_words = 9 is needed"),
+        (lambda c: c.update(dpsgd={"checkpoints": [5, 5]}),
+         "dpsgd.checkpoints = [5, 5]: each must be above the one before it"),
+        (lambda c: c["encoders"].append(c["encoders"][0]),
+         "encoders: the name all-MiniLM-L6-v2 is given 2 times; each needs its own"),
+        (lambda c: c["datasets"][0].update(name="cache"),
+         "datasets: the name cache is taken; not allowed are cache, dpsgd, figures, tables"),
+        (lambda c: c["datasets"][0]["prompts"]["bank"].update(template="A {lable}: {examples}"),
+         "datasets.shakespeare.prompts.bank.template: prompt 'A {lable}: {examples}': "
+         "fields ['examples', 'lable'], needed are ['examples', 'label']"),
+    ],
+)  # fmt: skip
+def test_keys_that_do_not_go_together_are_named_with_their_values(change, said):
+    config = copy.deepcopy(DEFAULT)
+    change(config)
+    assert check(config) == [said]
+
+
+def test_no_candidates_are_needed_where_no_attack_chooses_among_them():
+    config = copy.deepcopy(DEFAULT)
+    config.update(attacks=["ordinary", "exact"], pool={"size": 1})
+    assert check(config) == []
+
+
+def test_a_file_that_cannot_be_read_is_told_apart(tmp_path, monkeypatch):
+    file, empty = tmp_path / "texts.csv", tmp_path / "empty.csv"
+    file.write_text("user,text\n")
+    empty.touch()
+    assert configuration.unusable(str(file)) is None
+    assert configuration.unusable(str(empty)) == "is empty"
+    assert configuration.unusable(str(tmp_path)) == "is a folder, not a file"
+    assert configuration.unusable(str(tmp_path / "none")) == "does not exist"
+    monkeypatch.setattr("os.access", lambda *_: False)
+    assert "permissions" in configuration.unusable(str(file))
 
 
 def undescribed(schema, at=""):

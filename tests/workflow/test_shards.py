@@ -55,7 +55,7 @@ def test_more_shards_than_test_users_are_refused_by_key(tmp_path):
     users = small.COHORTS["test"]
     small.set_config(house, {**small.configuration(["ordinary"]), "shards": users + 1})
     said = small.snakemake(house, "-n", *small.TARGETS, passes=False)
-    assert f"shards = {users + 1}: datasets.small.cohorts.test = {users} allows at most" in said
+    assert f"datasets.small.cohorts.test = {users}: at least shards = {users + 1} is needed" in said
 
 
 @pytest.mark.slow

@@ -21,7 +21,10 @@ onstart:
         raise WorkflowError("results: cannot be written; the folder is read-only")
     # Where there is no accounting sacct tells no job's state, and Snakemake would wait without end.
     asked = getattr(workflow.executor_settings, "status_command", None)
-    if asked == "sacct" and subprocess.run([asked, "-X"], capture_output=True).returncode:
+    if (
+        asked == "sacct"
+        and subprocess.run([asked, "-X"], capture_output=True).returncode
+    ):
         raise WorkflowError(
             "sacct: no accounting on this cluster; add --slurm-status-command squeue"
         )
@@ -117,17 +120,6 @@ def family_canaries(dataset, family):
     return sorted(set().union(*chosen))
 
 
-# HNSW cannot return or link more entries than it keeps.
-for key, least, needs in (
-    ("search", config["mechanism"]["votes"], "mechanism.votes"),
-    ("construction", config["routing"]["links"], "routing.links"),
-):
-    if config["routing"][key] < least:
-        raise WorkflowError(
-            f"routing.{key} = {config['routing'][key]}: at least {needs} = {least} is needed"
-        )
-
-
 SOURCES = {
     "yelp": "the Yelp Open Dataset's review file, from Yelp",
     "sentiment140": "Sentiment140's training file, from its authors",
@@ -139,6 +131,11 @@ def own_file(dataset, bank=None):
     """The user's file of a bank arm, or of the paraphrases; empty where a generator writes them."""
     generator = config["generator"]
     if generator["source"] != "file":
+        prompt = "bank" if bank else "paraphrase"
+        if prompt not in DATASETS[dataset]["prompts"]:
+            raise WorkflowError(
+                f"datasets.{dataset}.prompts.{prompt} is missing: a generator needs it"
+            )
         return []
     key = f"banks.{bank}" if bank else "pools"
     path = generator["banks"].get(bank) if bank else generator.get("pools")
@@ -149,30 +146,28 @@ def own_file(dataset, bank=None):
 
 def need(key, path, what):
     """Say what is missing by its name in the config, before anything is planned."""
-    if path and not Path(path).exists():
-        raise WorkflowError(f"{key}: {path} does not exist; it is {what}")
+    fault = path and configuration.unusable(path)
+    if fault:
+        raise WorkflowError(f"{key}: {path} {fault}; it is {what}")
 
 
+if (
+    config["generator"]["source"] == "gguf"
+    and config["generator"]["model"] != "smollm2"
+):
+    need("generator.model", config["generator"]["model"], "a GGUF file, or smollm2")
 for name, dataset in DATASETS.items():
     need(
         f"datasets.{name}.options.path",
         dataset["options"].get("path"),
         SOURCES.get(dataset["loader"], "what the loader reads"),
     )
+    if config["generator"]["source"] != "file":
+        continue
     for bank in BANKS:
         need(f"generator.banks.{bank}", own_file(name, bank), "a table of public texts")
     if "paraphrase" in FAMILIES:
         need("generator.pools", own_file(name), "a table of the canaries' paraphrases")
-    if len(cohort(name)) < config["canaries"]["count"]:
-        raise WorkflowError(
-            f"datasets.{name}.cohorts.canary = {len(cohort(name))}: "
-            f"canaries.count = {config['canaries']['count']} of them are needed"
-        )
-    if dataset["cohorts"]["test"] < config["shards"]:
-        raise WorkflowError(
-            f"shards = {config['shards']}: datasets.{name}.cohorts.test = "
-            f"{dataset['cohorts']['test']} allows at most one a user"
-        )
 
 
 def cells(pattern, banks=BANKS, encoders=tuple(ENCODERS), attacks=ATTACKS):

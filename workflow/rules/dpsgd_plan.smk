@@ -15,6 +15,7 @@ for model in DPSGD_MODELS.values():
             f"allowed are {', '.join(DPSGD_DATA)}"
         )
 for data in DPSGD_DATA.values():
+    need(f"dpsgd.data.{data['name']}.path", data.get("path"), "records to train on")
     for kind, known in (("dataset", DATASETS), ("encoder", ENCODERS)):
         if data.get(kind, next(iter(known))) not in known:
             raise WorkflowError(

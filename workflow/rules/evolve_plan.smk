@@ -57,6 +57,16 @@ def planned(audited=False):
         raise WorkflowError(
             f"evolution.bank = {PLAN['bank']}: it is not among banks ({', '.join(BANKS)})"
         )
+    most = config["bank"]["size"]
+    if PLAN["size"] > most:
+        raise WorkflowError(
+            f"evolution.size = {PLAN['size']}: at most bank.size = {most} is allowed"
+        )
+    if PLAN["size"] - PLAN["probes"] < config["mechanism"]["votes"]:
+        raise WorkflowError(
+            f"evolution.probes = {PLAN['probes']}: evolution.size = {PLAN['size']} must "
+            f"leave mechanism.votes = {config['mechanism']['votes']} entries besides"
+        )
     others = [] if audited else PLAN["references"]
     return [
         {

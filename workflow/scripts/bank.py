@@ -11,7 +11,6 @@ import polars as pl
 import generator
 from artifacts import checked, save_json, writing
 from job import job
-from pe_core import InputError
 from pe_core.text import acceptance, files, forms
 from pe_core.text import writing as lines
 from progress import progress
@@ -22,8 +21,6 @@ where = snakemake.wildcards
 def written() -> tuple[pl.DataFrame, dict]:
     """Return the bank that the generator writes, and the counts."""
     prompts = snakemake.params.prompts
-    if "bank" not in prompts:
-        raise InputError(f"datasets.{where.dataset}.prompts.bank: a generator needs a prompt")
     words = prompts["labels"]
     known = pl.read_parquet(checked(snakemake.input.records), columns=["label"])["label"]
     labels = sorted(known.unique().to_list())

@@ -17,7 +17,6 @@ import polars as pl
 import generator
 from artifacts import checked, save_json, writing
 from job import job
-from pe_core import InputError
 from pe_core.text import acceptance, encoders, files, forms
 from pe_core.text import writing as lines
 from progress import progress
@@ -28,8 +27,6 @@ where = snakemake.wildcards
 def written(texts: dict[int, list[str]]) -> tuple[pl.DataFrame, dict]:
     """Return the pools that the generator writes, and the counts over all of them."""
     prompts = snakemake.params.prompts
-    if "paraphrase" not in prompts:
-        raise InputError(f"datasets.{where.dataset}.prompts.paraphrase: a generator needs a prompt")
     settings, size = snakemake.params.generator, snakemake.params.size
     encoder = encoders.load(snakemake.params.encoder)
     tables, total = [], Counter()
