@@ -27,16 +27,14 @@ from pe_core import seeds
 from pe_core.text.acceptance import plain
 
 ROOT = Path(__file__).resolve().parent.parent
-SEED = 20260913
+PAPER = yaml.safe_load((ROOT / "config/paper.yaml").read_text())
+SEED = PAPER["seed"]
 SETTINGS = {
     # The paper's own sizes for Yelp, canaries drawn for each attack apart.
     "scotus": {
-        "cohorts": {"canary": 40, "auxiliary": 500, "calibration": 500, "test": 1000},
+        "cohorts": PAPER["datasets"][0]["cohorts"],
         "columns": {"user": "user", "text": "text", "label": "label", "group": "group"},
-        "banks": ["A", "B"],
-        "bank": {"size": 8192, "probes": 64},
-        "pool": {"size": 512},
-        "canaries": {"count": 5, "records": 64, "choice": "per_attack"},
+        **{key: PAPER[key] for key in ("banks", "bank", "pool", "canaries")},
         "encoders": ["all-MiniLM-L6-v2"],
     },
     # Half of everything; 903 users leave 98 for one bank, and 300 for the test.
@@ -50,11 +48,6 @@ SETTINGS = {
         "encoders": ["all-MiniLM-L6-v2", "bge-small-en", "all-mpnet-base-v2"],
     },
 }
-ATTACKS = [
-    "ordinary",
-    "exact",
-    *(f"{family}{rule}" for family in ("paraphrase", "nonce") for rule in ("", "-norm", "-mu_eff")),
-]
 
 
 def main(name: str, file: str, folder: str) -> None:
@@ -107,16 +100,7 @@ def configuration(name: str, file: Path) -> dict[str, object]:
             "pools": "inputs/paraphrases.parquet",
         },
         **{key: settings[key] for key in ("banks", "bank", "pool", "canaries")},
-        "attacks": ATTACKS,
-        "mechanism": {
-            "participation": 0.1,
-            "noise_multiplier": 1.0,
-            "clip": 0.1,
-            "delta": 1e-5,
-            "votes": 5,
-            "maximum_records": 64,
-        },
-        "evaluation": {"trials": 1_000_000, "alpha": 0.05},
+        **{key: PAPER[key] for key in ("mechanism", "evaluation")},
     }
 
 
