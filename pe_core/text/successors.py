@@ -11,8 +11,8 @@ from pe_core.text.client import Client, Request
 from pe_core.text.forms import Form, check_fields
 
 Progress = Callable[[int, int], None]
-# Texts asked for beyond each so many wanted to one prompt: about one in five breaks a rule.
-WANTED_A_SPARE = 4
+# What is thought of a model before it has answered: of five texts, four are accepted.
+KEPT, ASKED = 4, 5
 
 FORMS: Mapping[str, Form] = {
     "examples": Form(
@@ -56,8 +56,7 @@ class Successors:
 
     Requests that say the same are sent as one, for as many texts to one prompt, which is most of a
     text's cost. Each answer that meets the rules and was not given before goes to the next of them.
-    A few texts more than wanted are asked for: one for each four, and one more where that leaves
-    the endpoint room.
+    More texts than wanted are asked for, by the share of the answers so far that met the rules.
 
     Args:
         client: where texts are written.
@@ -96,11 +95,11 @@ class Successors:
     def __call__(self, asked: Sequence[Feedback]) -> list[str | None]:
         """Return one text or None for each request, in order."""
         parts = self._parts(asked)
-        room = sum(map(len, parts)) + len(parts) <= self._client.concurrency
+        kept = KEPT + self.counts["accepted"] + self.counts["spare"]
+        tried = ASKED + self.counts["asked"]
         answers = self._client.complete(
             self._request(
-                asked[part[0]],
-                min(len(part) + len(part) // WANTED_A_SPARE + room, self._client.concurrency),
+                asked[part[0]], min(-(-len(part) * tried // kept), self._client.concurrency)
             )
             for part in parts
         )
@@ -128,8 +127,8 @@ class Successors:
         alike: dict[tuple[str, tuple[str, ...], tuple[str, ...]], list[int]] = {}
         for number, each in enumerate(asked):
             alike.setdefault((each.label, each.high, each.low), []).append(number)
-        # With its spares a part has at most as many choices as are written at a time.
-        most = max(1, self._client.concurrency * WANTED_A_SPARE // (WANTED_A_SPARE + 1))
+        # With its spares a part has about as many choices as are written at a time.
+        most = max(1, self._client.concurrency * KEPT // ASKED)
         return [
             numbers[start : start + most]
             for numbers in alike.values()

@@ -81,32 +81,39 @@ def test_what_breaks_a_rule_is_no_answer_and_is_counted(text, finish, reason):
 def test_what_is_asked_alike_is_one_request_and_good_answers_fill_its_places():
     answers = [
         *[("no", "stop"), ("a good line here", "stop"), ("A good line, here!", "stop")],
-        *[
-            ("a later good line", "stop"),
-            ("and one line more", "stop"),
-            ("a line to spare", "stop"),
-        ],
+        *[("a later good line", "stop"), ("and one line more", "stop")],
+        *[("a good line here", "stop"), ("a line to spare", "stop")],
     ]
     client = Scripted(answers, concurrency=8)
     write = successors(client)
     asked = [*feedback(4, same=True), replace(feedback(1)[0], label="tragedies")]
     asked = [asked[0], asked[4], *asked[1:4]]
-    # A spare for the four, and one for each of the two requests, as eight are written at a time.
+    # Four of five are thought to be accepted.
     found = write(asked)
     assert [(r.prompt.split("|")[0], r.seed, r.choices) for r in client.asked] == [
-        ("comedies", 7, 6),
+        ("comedies", 7, 5),
         ("tragedies", 7, 2),
     ]
     assert found == [
-        *["a good line here", None],
-        *["a later good line", "and one line more", "a line to spare"],
+        *["a good line here", "a line to spare"],
+        *["a later good line", "and one line more", None],
     ]
-    assert write.counts == {"asked": 8, "accepted": 4, "too short": 2, "repeated": 2}
+    assert write.counts == {"asked": 7, "accepted": 4, "too short": 1, "repeated": 2}
+
+
+def test_more_is_asked_where_less_was_accepted():
+    client = Scripted([*[("no", "stop")] * 19, *different()], concurrency=40)
+    write = successors(client)
+    assert write(feedback(15, same=True)) == [None] * 15
+    # Now 4 of 24 are thought to be accepted.
+    assert None not in write(feedback(3, same=True))
+    assert [request.choices for request in client.asked] == [19, 18]
+    assert write.counts["spare"] == 15
 
 
 @pytest.mark.parametrize(
     ("wanted", "concurrency", "choices"),
-    [(1, 1, [1]), (1, 2, [2]), (4, 5, [5]), (5, 5, [5, 1]), (9, 10, [10, 1]), (20, 16, [15, 10])],
+    [(1, 1, [1]), (1, 2, [2]), (4, 5, [5]), (5, 5, [5, 2]), (9, 10, [10, 2]), (20, 16, [15, 10])],
 )
 def test_a_request_is_no_larger_than_what_is_written_at_a_time(wanted, concurrency, choices):
     client = Scripted(different(), concurrency=concurrency)
