@@ -4,13 +4,10 @@ import collections
 import hashlib
 import json
 import os
-import uuid
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Lock
 from types import TracebackType
 from typing import Any
 
@@ -18,6 +15,7 @@ import httpx
 import tenacity
 
 from pe_core.errors import InputError
+from pe_core.text.answers import Answers, Response
 
 _LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 _LONGEST_WAIT = 60.0
@@ -60,22 +58,6 @@ class Request:
         )
         several = {"n": self.choices} if self.choices > 1 else {}
         return {"model": model, "seed": self.seed, **several, **self.sampling, **prompt}
-
-
-@dataclass(frozen=True)
-class Response:
-    """What the endpoint wrote.
-
-    Attributes:
-        text: the text, possibly empty.
-        finish: the endpoint's reason for stopping: "stop", "length" (cut at max_tokens),
-            "content_filter" (a refusal), or another word of its own.
-        others: what it wrote besides to a request for several choices; an endpoint may write fewer.
-    """
-
-    text: str
-    finish: str
-    others: tuple["Response", ...] = ()
 
 
 class Client:
@@ -134,7 +116,7 @@ class Client:
         self.model = model
         self.concurrency = concurrency
         self._retries = retries
-        self._cache = None if cache_folder is None else _Cache(Path(cache_folder))
+        self._cache = None if cache_folder is None else Answers(Path(cache_folder))
         self._http = httpx.Client(
             headers=headers,
             timeout=timeout,
@@ -244,58 +226,6 @@ class _Transient(Exception):
     def __init__(self, message: str, retry_after: float | None = None) -> None:
         super().__init__(message)
         self.retry_after = retry_after
-
-
-class _Cache:
-    """Answers by request digest, in JSON lines that only ever grow, one file per process.
-
-    Each line carries a checksum, so that a line cut by a kill is seen and asked again. Further
-    choices have lines of their own, whose keys end in their numbers.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        self._known: dict[str, Response] = {}
-        self._lock = Lock()
-        for path in sorted(folder.glob("*.jsonl")):
-            for number, line in enumerate(path.read_bytes().splitlines(), 1):
-                try:
-                    key, text, finish, checksum = json.loads(line)
-                    sound = checksum == _checksum(key, text, finish)
-                except (ValueError, TypeError):
-                    sound = False
-                if sound:
-                    self._known[key] = Response(text, finish)
-                else:
-                    warnings.warn(f"{path}:{number}: damaged, will be asked again", stacklevel=4)
-        self._path = folder / f"{uuid.uuid4().hex}.jsonl"
-        self._file: Any = None
-
-    def get(self, key: str, choices: int) -> Response | None:
-        first = self._known.get(key)
-        others = (self._known.get(f"{key}/{number}") for number in range(1, choices))
-        found = tuple(other for other in others if other is not None)
-        return replace(first, others=found) if first is not None and found else first
-
-    def put(self, key: str, response: Response) -> None:
-        lines = []
-        with self._lock:
-            for number, each in enumerate((response, *response.others)):
-                fields = (f"{key}/{number}" if number else key, each.text, each.finish)
-                lines.append(json.dumps([*fields, _checksum(*fields)]) + "\n")
-                self._known[fields[0]] = Response(each.text, each.finish)
-            if self._file is None:
-                self._file = self._path.open("ab", buffering=0)
-            # Unbuffered: one write an answer, so that a reader meanwhile sees whole lines.
-            self._file.write("".join(lines).encode())
-
-    def close(self) -> None:
-        if self._file is not None:
-            self._file.close()
-
-
-def _checksum(key: str, text: str, finish: str) -> str:
-    return hashlib.blake2b(json.dumps([key, text, finish]).encode(), digest_size=8).hexdigest()
 
 
 def _checked_url(base_url: str) -> httpx.URL:

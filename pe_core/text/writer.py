@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pe_core.text.acceptance import Public, Rules, clean, plain
-from pe_core.text.client import Client, Request, Response
+from pe_core.text.answers import Response
+from pe_core.text.client import Client, Request
 
 Progress = Callable[[int, int], None]
 

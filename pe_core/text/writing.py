@@ -85,7 +85,7 @@ def bank(
             its fields, or a generator that cannot fill the bank; the message has the counts.
 
     Example, with a stand-in for the client:
-        >>> from pe_core.text.client import Response
+        >>> from pe_core.text.answers import Response
         >>> class Author:
         ...     concurrency = 1
         ...     def complete(self, requests):
@@ -173,7 +173,7 @@ def paraphrases(
             fill the pool; the message has the counts.
 
     Example, with stand-ins for the client and the encoder:
-        >>> from pe_core.text.client import Response
+        >>> from pe_core.text.answers import Response
         >>> class Author:
         ...     concurrency = 1
         ...     def complete(self, requests):

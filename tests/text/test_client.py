@@ -3,7 +3,8 @@ import json
 import pytest
 
 from pe_core.errors import InputError
-from pe_core.text.client import Client, Request, Response
+from pe_core.text.answers import Response
+from pe_core.text.client import Client, Request
 from tests.text.endpoint import answer, endpoint
 
 

@@ -6,7 +6,7 @@ import pytest
 from pe_core import InputError
 from pe_core.evolution import Feedback
 from pe_core.text.acceptance import Public, Rules
-from pe_core.text.client import Response
+from pe_core.text.answers import Response
 from pe_core.text.forms import Form
 from pe_core.text.successors import FORMS, Successors, form_of
 

@@ -9,7 +9,8 @@ import pytest
 
 from pe_core.errors import InputError
 from pe_core.text.acceptance import Rules, plain
-from pe_core.text.client import Request, Response
+from pe_core.text.answers import Response
+from pe_core.text.client import Request
 from pe_core.text.forms import Form
 from pe_core.text.writing import bank, paraphrases
 

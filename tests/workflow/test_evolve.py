@@ -15,7 +15,7 @@ import generator
 import population
 from pe_core import InputError, contribution, evolution, routing, seeds
 from pe_core.text import acceptance, encoders, successors
-from pe_core.text.client import Response
+from pe_core.text.answers import Response
 from tests.workflow import scripted
 
 SIZES = {"canary": 2, "auxiliary": 4, "calibration": 3, "test": 6}
