@@ -8,6 +8,7 @@ from snakemake.utils import update_config
 
 import configuration
 from pe_core.text import acceptance, encoders
+from tests.workflow import small
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = ROOT / "workflow/schemas/config.schema.yaml"
@@ -157,6 +158,22 @@ def test_a_file_that_cannot_be_read_is_told_apart(tmp_path, monkeypatch):
     assert configuration.unusable(str(tmp_path / "none")) == "does not exist"
     monkeypatch.setattr("os.access", lambda *_: False)
     assert "permissions" in configuration.unusable(str(file))
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("banks", {"A": "data"}, "generator.banks.A: data is a folder, not a file; it is a table"),
+        ("banks", {"A": "no.csv"}, "generator.banks.A: no.csv does not exist; it is a table"),
+        ("source", "openai", "datasets.small.prompts.bank is missing: a generator needs it"),
+    ],
+)
+def test_what_a_bank_is_made_of_is_looked_for_before_any_job(tmp_path, key, value, said):
+    house = small.house(tmp_path, ["ordinary"])
+    config = small.get_config(house)
+    config["generator"] |= {"model": "any", "base_url": "http://127.0.0.1:1/v1", key: value}
+    small.set_config(house, config)
+    assert said in small.snakemake(house, "-n", *small.TARGETS, passes=False)
 
 
 def undescribed(schema, at=""):
