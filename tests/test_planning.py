@@ -1,8 +1,10 @@
 """Ceilings and trials needed, against each other and against the design's figures."""
 
+from dataclasses import replace
+
 import pytest
 
-from pe_core import Mechanism
+from pe_core import Mechanism, planning
 from pe_core.best import ideal_test
 from pe_core.errors import InputError
 from pe_core.planning import ceiling, ceilings, trials_needed
@@ -14,6 +16,25 @@ TAIL = 0.0025
 
 def test_a_million_trials_are_expected_to_prove_099() -> None:
     assert ceiling(MECHANISM, 10**6, TAIL) == pytest.approx(0.99, abs=0.005)
+
+
+@pytest.mark.parametrize("releases", [2, 6])
+def test_releases_of_everyone_are_one_release_of_less_noise(releases: int) -> None:
+    many = Mechanism(0, 1.0, 3.0, 0.1, 1e-5, releases=releases)
+    one = Mechanism(0, 1.0, 3.0 / releases**0.5, 0.1, 1e-5)
+    assert ceiling(many, 10**6, TAIL) == pytest.approx(ceiling(one, 10**6, TAIL), abs=1e-5)
+
+
+def test_the_sum_of_one_release_has_the_ceiling_of_the_release(monkeypatch) -> None:
+    values = [ceiling(replace(MECHANISM, releases=n), 10**6, TAIL) for n in (0, 1, 2, 3)]
+    assert values[0] == 0.0
+    assert values[1] < values[2] < values[3] < 2.0 * values[1]
+    # What two meshes leave of the grid's rounding, where the sum has one term.
+    once, sum_of = ideal_test(MECHANISM), planning.summed_rates
+    monkeypatch.setattr(planning, "summed_rates", lambda _, mesh: sum_of([once], mesh))
+    assert ceiling(replace(MECHANISM, releases=2), 10**6, TAIL) == pytest.approx(
+        values[1], abs=1e-5
+    )
 
 
 def test_ceilings_rise_towards_the_exact_value() -> None:

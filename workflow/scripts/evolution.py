@@ -5,10 +5,10 @@ releases up to it, `epsilon_ceiling` what an ideal attack on them is expected to
 trials; runs without an audit have none. MAUVE is on encoder features.
 """
 
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 import population
@@ -16,10 +16,7 @@ import tables
 from artifacts import load_json
 from evolve_audits import load_audit
 from job import job
-from pe_core import Mechanism, best
-from pe_core.linear_test import Rates
-from pe_core.releases import summed_rates
-from pe_core.threshold import expected_bound
+from pe_core import planning
 
 EPSILONS = {
     "epsilon_lower": "lower",
@@ -31,29 +28,7 @@ EPSILONS = {
 }
 COLUMNS = (*EPSILONS, "epsilon_ceiling")
 NAMES = ("dataset", "bank", "encoder", "transcript")
-# Thresholds at which the ceiling is looked for, twice.
-TRIED = 64
-
-
-@cache
-def ceiling(mechanism: Mechanism, releases: int, trials: int, tail: float) -> float:
-    """Return what an ideal attack on so many releases is expected to prove by trials."""
-    rates = summed_rates([best.ideal_test(mechanism)] * releases)
-    # Where the event is seen with the canary, and its complement without; either error may be so
-    # rare that it never is.
-    seen = np.flatnonzero(np.minimum(rates.tpr, rates.tnr) * trials > 1.0)
-    if seen.size == 0:
-        return 0.0
-    low, high, found = seen[0], seen[-1], 0.0
-    # Over all of them, then between the neighbours of the best.
-    for _ in range(2):
-        at = np.unique(np.linspace(low, high, TRIED).astype(int))
-        tried = Rates(rates.fpr[at], rates.tpr[at], rates.tnr[at], rates.fnr[at], np.zeros(at.size))
-        bounds = expected_bound(tried, trials, mechanism.delta, tail)
-        best_one = int(np.argmax(bounds))
-        low, high = at[max(best_one - 1, 0)], at[min(best_one + 1, at.size - 1)]
-        found = max(found, float(bounds[best_one]))
-    return found
+ceiling = cache(planning.ceiling)
 
 
 def by_release(audit: dict[str, Any]) -> dict[int, dict[str, float]]:
@@ -61,10 +36,14 @@ def by_release(audit: dict[str, Any]) -> dict[int, dict[str, float]]:
     settings = audit["settings"]
     mechanism = population.mechanism(settings, 1)
     trials, tail = settings["trials"], settings["tail"]
+
+    def expected(releases: int) -> float:
+        return ceiling(replace(mechanism, releases=releases), trials, tail)
+
     found = {
         prefix["releases"]: {
             **{name: prefix["epsilon"][source] for name, source in EPSILONS.items()},
-            "epsilon_ceiling": ceiling(mechanism, prefix["releases"], trials, tail),
+            "epsilon_ceiling": expected(prefix["releases"]),
         }
         for prefix in audit["prefixes"]
     }
