@@ -74,7 +74,7 @@ def main(file: str = "", count: int = 3000, many: int = 16_384) -> None:
     rows = []
     for name, step in ways.items():
         (done, spent, held), peak = in_child("embedding", "encode", file, many, BATCH_TOKENS, step)
-        rows.append([name, done / spent, *held, peak])
+        rows.append([name, done / spent, *map(round, [*held, peak])])
     header = ["padding", "texts/CPU s", "model alone, MB"]
     header += [f"after {done * n // 4:,}" for n in range(1, 5)]
     print(table(f"memory held, batch_tokens = {BATCH_TOKENS:,}", [*header, "peak MB"], rows))

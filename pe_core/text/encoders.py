@@ -40,7 +40,7 @@ _DEFAULTS: Mapping[str, Any] = {
 _OTHER_FORMATS = ["*.onnx", "*.h5", "*.ot", "*.msgpack", "openvino/*"]
 # Tokens by which batches differ in width: memory that many sizes of blocks have cut into pieces
 # grows with the number of texts (benchmarks/embedding.py).
-_STEP = 16
+_STEP = 8
 # Texts tokenised at a time: bounds the memory that token lists take.
 _BLOCK = 16_384
 
