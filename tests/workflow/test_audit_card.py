@@ -262,7 +262,9 @@ def test_the_verdict_has_the_largest_of_each_kind(card):
     assert f"ε = {down(most('nonce-mu_eff'))} for a user made of random strings" in verdict
     assert "where the proof allows 1.685" in verdict
     assert f"ε ≥ {down(most('ordinary', 'epsilon_lower'))} for real texts" in verdict
-    assert "with 95% confidence, for all 2 canaries" in verdict
+    assert "with 95% confidence for all its 2 canaries together" in verdict
+    cells = {(row["bank"], row["attack"]) for row in canaries}
+    assert f"these are the largest of {len(cells)}." in verdict
     assert verdict.count("is lost because") == 1
 
 

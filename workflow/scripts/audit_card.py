@@ -102,6 +102,7 @@ def context(snakemake: Any) -> dict[str, Any]:
         "leak": leak,
         "leak_times": Value(math.exp(leak.number), leak.table, f"exp {leak.column}", leak.row, 1),
         "alarm": texts or strings,
+        "bounds": sum(len(arm.attacks) for arm in arms),
         "sure_real": evidence.surest(arms, strings=False),
         "sure_strings": evidence.surest(arms, strings=True),
         "error": error_of(audits),
