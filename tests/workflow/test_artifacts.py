@@ -2,6 +2,9 @@ import errno
 import hashlib
 import json
 import os
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -123,4 +126,29 @@ def test_json_keeps_every_character(tmp_path):
     path = tmp_path / "a.json"
     artifacts.save_json(path, {"text": "ε 😀 \n <script>"})
     assert artifacts.load_json(path)["text"] == "ε 😀 \n <script>"
-    assert json.loads(path.read_text())["text"] == "ε 😀 \n <script>"
+    assert json.loads(path.read_text(encoding="utf-8"))["text"] == "ε 😀 \n <script>"
+
+
+# In the Latin alphabet's encoding σ ends in a byte that YAML refuses, and a text has no ε.
+WITHOUT_A_LOCALE = """
+import artifacts, configuration, contracts, modules, versions
+from pathlib import Path
+artifacts.save_json("a.json", {"text": "ε"})
+assert artifacts.load_json("a.json") == {"text": "ε"}
+artifacts.save_text("a.txt", "ε")
+versions.met(["a.json"])
+contracts._validator("audit")
+modules.digest("audit")
+configuration.validate({}, Path(configuration.__file__).parents[1] / "schemas/config.schema.yaml")
+"""
+
+
+def test_no_file_is_read_or_written_in_the_encoding_of_the_locale(tmp_path):
+    python = [sys.executable, "-X", "warn_default_encoding", "-W", "error::EncodingWarning"]
+    path = f"{Path(artifacts.__file__).parent}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
+    subprocess.run(
+        [*python, "-c", WITHOUT_A_LOCALE],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": path},
+        check=True,
+    )

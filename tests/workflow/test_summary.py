@@ -1,3 +1,6 @@
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import summary
@@ -48,3 +51,16 @@ def test_ways_are_wrapped_and_what_there_is_to_open_is_named(tmp_path):
     report, tables = summary.to_open(tmp_path)
     assert report.split(maxsplit=1) == [f"{tmp_path}/report.html", summary.OPEN["report.html"]]
     assert tables.startswith(f"{tmp_path}/tables ")
+
+
+def test_a_terminal_without_greek_letters_shows_the_rest(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("bank,epsilon_lower\nA,0.5\n")
+    shown = subprocess.run(
+        [sys.executable, summary.__file__, path],
+        env={**os.environ, "PYTHONIOENCODING": "latin-1"},
+        cwd=tmp_path,
+        check=True,
+        capture_output=True,
+    )
+    assert b"A     0.500" in shown.stdout

@@ -60,7 +60,7 @@ def writing(path: str | Path) -> Iterator[Path]:
             leftover.unlink(missing_ok=True)
         yield temporary
         seal = seal_of(temporary)
-        seal.write_text(_digest(temporary) + "\n")
+        seal.write_bytes(f"{_digest(temporary)}\n".encode())
         seal.replace(seal_of(path))
         temporary.replace(path)
     except Exception as error:
@@ -126,15 +126,15 @@ def save_json(path: str | Path, value: Mapping[str, Any]) -> None:
     """Write JSON; NaN and infinities are refused, since no JSON reader agrees on them."""
     text = json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False)
     with writing(path) as temporary:
-        temporary.write_text(text + "\n")
+        temporary.write_text(text + "\n", encoding="utf-8")
 
 
 def load_json(path: str | Path) -> dict[str, Any]:
     """Read a JSON object."""
-    return json.loads(checked(path).read_text())
+    return json.loads(checked(path).read_text(encoding="utf-8"))
 
 
 def save_text(path: str | Path, text: str) -> None:
     """Write a text file."""
     with writing(path) as temporary:
-        temporary.write_text(text)
+        temporary.write_text(text, encoding="utf-8")

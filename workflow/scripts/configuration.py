@@ -63,12 +63,12 @@ def validate(config: dict[str, Any], schema_file: Path) -> list[str]:
     """
 
     def retrieve(uri: str) -> Resource:
-        part = yaml.safe_load((schema_file.parent / uri).read_text())
+        part = yaml.safe_load((schema_file.parent / uri).read_text(encoding="utf-8"))
         # For a part that names its dialect the library takes its own class, without the defaults.
         part.pop("$schema", None)
         return DRAFT202012.create_resource(part)
 
-    schema = yaml.safe_load(schema_file.read_text())
+    schema = yaml.safe_load(schema_file.read_text(encoding="utf-8"))
     # mypy knows only the static class; the extended one takes the same arguments.
     check = _filling(Draft202012Validator)(schema, registry=Registry(retrieve=retrieve))
     faults = [

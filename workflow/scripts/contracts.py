@@ -16,7 +16,8 @@ SCHEMAS = Path(__file__).resolve().parents[1] / "schemas"
 
 @cache
 def _validator(schema: str) -> Draft202012Validator:
-    return Draft202012Validator(yaml.safe_load((SCHEMAS / f"{schema}.schema.yaml").read_text()))
+    file = SCHEMAS / f"{schema}.schema.yaml"
+    return Draft202012Validator(yaml.safe_load(file.read_text(encoding="utf-8")))
 
 
 def _check(path: str, value: dict[str, Any], schema: str) -> dict[str, Any]:

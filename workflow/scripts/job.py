@@ -37,7 +37,11 @@ def job(snakemake: Any) -> Iterator[logging.Logger]:
     file = Path(snakemake.log[0])
     file.parent.mkdir(parents=True, exist_ok=True)
     logging.basicConfig(
-        filename=file, filemode="w", level=logging.INFO, format="%(asctime)s %(message)s"
+        filename=file,
+        filemode="w",
+        encoding="utf-8",
+        level=logging.INFO,
+        format="%(asctime)s %(message)s",
     )
     log = logging.getLogger(snakemake.rule)
     logging.captureWarnings(True)

@@ -29,7 +29,7 @@ def _file_of(name: str) -> Path | None:
 @cache
 def parsed(path: Path) -> ast.Module:
     """Return the syntax tree of a file."""
-    return ast.parse(path.read_text())
+    return ast.parse(path.read_bytes())
 
 
 @cache

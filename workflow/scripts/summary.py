@@ -53,5 +53,7 @@ def to_open(results: Path) -> Iterator[str]:
 
 
 if __name__ == "__main__":
+    # A terminal whose encoding has no ε shows the rest.
+    sys.stdout.reconfigure(errors="replace")
     print("\n".join(rendered(Path(argument)) for argument in sys.argv[1:]))
     print("\n".join(to_open(Path("results"))))

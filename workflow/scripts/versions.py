@@ -34,7 +34,7 @@ def met(paths: Iterable[str]) -> dict[str, dict[str, int]]:
     for path in paths:
         if not path.endswith(".json"):
             continue
-        result = json.loads(Path(path).read_text())
+        result = json.loads(Path(path).read_text(encoding="utf-8"))
         for package, used in result.get("versions", {}).items():
             found.setdefault(package, Counter())[used] += 1
     return {package: dict(sorted(counts.items())) for package, counts in sorted(found.items())}
