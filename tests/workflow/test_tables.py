@@ -271,6 +271,15 @@ def test_files_and_people_get_the_same_ends(tmp_path):
     assert tables.ROUNDING in tex
 
 
+def test_what_was_chosen_is_written_as_it_was(tmp_path):
+    chosen = {"delta": [2.5e-7, 1e-9], "noise_multiplier": [1.10884321, 1.0], "level": [None, 0.5]}
+    path = saved(tmp_path, pl.DataFrame(chosen))
+    assert pl.read_csv(path).to_dict(as_series=False) == chosen
+    delta = tables.shown(path).columns[0]
+    assert delta.cells == ["2.5e-07", "1e-09"]
+    assert delta.numeric
+
+
 def test_every_epsilon_has_an_end():
     assert set(tables.WAYS) <= set(tables.ROUNDED)
     with pytest.raises(KeyError, match="epsilon_guessed"):

@@ -1,8 +1,9 @@
 """Write tables for machines, and lay them out for people.
 
-A CSV has full names, six decimals, and a column `obtained` that says how each ε came about; its
-provenance is beside it. People get the same rows with three decimals, and what all rows share
-stands once, below them. In both, no bound is rounded to where it would claim too much.
+A CSV has full names, six decimals, settings as they were chosen, and a column `obtained` that says
+how each ε came about; its provenance is beside it. People get the same rows with three decimals,
+and what all rows share stands once, below them. In both, no bound is rounded to where it would
+claim too much.
 """
 
 import csv
@@ -181,6 +182,12 @@ def save(job: Any, table: pl.DataFrame, path: str) -> None:
         )
         for column in table
         if column.dtype.is_float() and (column.name in ROUNDED or column.name.startswith(EPSILON))
+    )
+    # Chosen, and so written as they are: a δ may have no digit among the first six decimals.
+    table = table.with_columns(
+        pl.Series(column.name, [None if each is None else repr(each) for each in column], pl.String)
+        for column in table
+        if column.dtype.is_float() and column.name in SETTINGS
     )
     with writing(path) as temporary:
         table.write_csv(temporary, float_precision=STORED)
