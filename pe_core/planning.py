@@ -125,6 +125,9 @@ def ceiling(mechanism: Mechanism, trials: int, tail: float) -> float:
         >>> round(ceiling(Mechanism(1000, 0.1, 1.0, 0.1, 1e-5, releases=2), 1_000_000, 0.0025), 2)
         1.19
     """
+    if trials < 1:
+        raise InputError(f"trials = {trials!r}: at least 1 is needed")
+    check_tail(tail)
     ideal = ideal_test(mechanism)
     if mechanism.releases == 0 or mechanism.participation == 0.0:
         return 0.0

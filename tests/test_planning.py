@@ -63,3 +63,12 @@ def test_what_cannot_be_reached_says_so() -> None:
         trials_needed(test, 0.0, 1e-5, TAIL)
     with pytest.raises(InputError, match="tail = 1"):
         trials_needed(test, 0.5, 1e-5, 1.0)
+
+
+@pytest.mark.parametrize("releases", [0, 1, 2])
+def test_a_ceiling_of_no_trials_or_without_a_tail_is_refused(releases: int) -> None:
+    mechanism = replace(MECHANISM, releases=releases)
+    with pytest.raises(InputError, match="trials = 0"):
+        ceiling(mechanism, 0, TAIL)
+    with pytest.raises(InputError, match="tail = 2"):
+        ceiling(mechanism, 10, 2.0)

@@ -119,6 +119,8 @@ def test_a_fault_is_reported_with_its_path(change, path):
          "bank.size - bank.probes = 2: at least mechanism.votes = 5 is needed"),
         (lambda c: c["bank"].update(probes=65),
          "pool.size = 64: at least bank.probes = 65 is needed"),
+        (lambda c: c.update(pool={"size": 1_000_001}, bank={"size": 10**7, "probes": 1_000_002}),
+         "pool.size = 1000001: at least bank.probes = 1000002 is needed"),
         (lambda c: c["canaries"].update(count=6),
          "datasets.shakespeare.cohorts.canary = 5: at least canaries.count = 6 is needed"),
         (lambda c: c["canaries"].update(records=65),

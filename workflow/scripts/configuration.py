@@ -107,7 +107,7 @@ def _contradictions(config: Mapping[str, Any]) -> Iterator[str]:
             if names.count(name) > 1
         )
     yield from (
-        f"{key} = {value:g}: at least {other} = {least:g} is needed"
+        f"{key} = {value}: at least {other} = {least} is needed"
         for key, value, other, least in _at_least(config)
         if value < least
     )
