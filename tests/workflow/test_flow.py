@@ -1,5 +1,7 @@
 """The whole run on a small dataset, a real encoder and texts that are brought in files."""
 
+import shutil
+
 import polars as pl
 import pytest
 
@@ -83,3 +85,13 @@ def test_encoders_are_compared_in_table_3_where_there_are_two(copy):
     config["encoders"].append({"name": "other", "model": "all-MiniLM-L6-v2", "dtype": "bfloat16"})
     small.set_config(copy, config)
     assert ("table", "results/tables/table3.csv") in small.planned(copy, "all")
+
+
+def test_another_working_folder_needs_nothing_but_the_configuration_and_its_files(tmp_path):
+    folder, elsewhere = tmp_path / "house", tmp_path / "elsewhere"
+    folder.mkdir()
+    small.house(folder, ["ordinary"])
+    for name in ("config", "data"):
+        shutil.copytree(folder / name, elsewhere / name)
+    planned = small.planned(folder, "reported", "--directory", str(elsewhere))
+    assert {"audit_card", "tables_page"} <= {rule for rule, _ in planned}

@@ -37,7 +37,8 @@ sys.path.insert(0, str(ROOT))
 
 # Found from any working folder (--directory), and the same name wherever the house is moved.
 # Files of the house and of the user are local: only results are kept in an object store.
-PAPER = local(os.path.relpath(ROOT / "workflow/report/paper_tables.csv"))
+PAGES = os.path.relpath(ROOT / "workflow/report")
+PAPER = local(f"{PAGES}/paper_tables.csv")
 
 import configuration
 import modules

@@ -9,8 +9,8 @@ include: "report_plan.smk"
 
 rule audit_card:
     input:
-        template=local("workflow/report/audit-card.html.j2"),
-        style=local("workflow/report/page.css"),
+        template=local(f"{PAGES}/audit-card.html.j2"),
+        style=local(f"{PAGES}/page.css"),
         audits=list(dict.fromkeys(TABLES["table4"] + TABLES["table3"])),
         accounting="results/accounting.json",
         exposure="results/tables/exposure.csv",
@@ -65,11 +65,11 @@ rule audit_card:
 
 rule tables_page:
     input:
-        template=local("workflow/report/tables.html.j2"),
-        style=local("workflow/report/page.css"),
+        template=local(f"{PAGES}/tables.html.j2"),
+        style=local(f"{PAGES}/page.css"),
         tables=expand("results/tables/{table}.csv", table=[*FOR_PEOPLE, *swap_tables()]),
         captions=[
-            local(f"workflow/report/{re.sub('[0-9]$', '', name)}.rst")
+            local(f"{PAGES}/{re.sub('[0-9]$', '', name)}.rst")
             for name in [*FOR_PEOPLE, *swap_tables()]
         ],
     output:
@@ -94,8 +94,8 @@ rule tables_page:
 
 rule candidates_page:
     input:
-        template=local("workflow/report/candidates.html.j2"),
-        style=local("workflow/report/page.css"),
+        template=local(f"{PAGES}/candidates.html.j2"),
+        style=local(f"{PAGES}/page.css"),
         candidates="results/tables/candidates.csv",
     output:
         report(
