@@ -180,7 +180,7 @@ def looked_up(folder, number):
              "accounts": ("accounts.csv", ("question", "dataset", "name"))}  # fmt: skip
     file, keys = files[number.table]
     column = re.sub(r"^(exp |-)", "", number.column)
-    wanted = [*names, f"{float(last):.6f}" if number.table == "exposure_levels" else last]
+    wanted = [*names, str(float(last)) if number.table == "exposure_levels" else last]
     [found] = [
         float(row[column]) for row in rows_of(folder / file) if [row[key] for key in keys] == wanted
     ]
