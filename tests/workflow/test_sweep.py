@@ -135,7 +135,7 @@ def test_an_end_that_nothing_bounds_is_empty_in_the_table_and_drawn(folder):
     assert drawn == again["svg"].read_text()
 
 
-def test_a_participation_of_more_decimals_than_the_table_has_is_drawn(folder, tmp_path):
+def test_a_participation_of_many_decimals_is_drawn(folder, tmp_path):
     third = json.loads((folder / "few.json").read_text())
     for point in third["points"]:
         if point["participation"] == MECHANISM["participation"]:

@@ -54,8 +54,7 @@ def draw(axes: Axes, rows: pl.DataFrame, along: str) -> list[Line2D]:
 with job(snakemake):
     table = pl.read_csv(checked(snakemake.input[0]))
     settings = snakemake.params.mechanism
-    # Rounded as the table has them.
-    noise, q = (round(settings[name], 6) for name in ("noise_multiplier", "participation"))
+    noise, q = settings["noise_multiplier"], settings["participation"]
     datasets = table["dataset"].unique(maintain_order=True).to_list()
     figure, axes = style.panels(len(datasets), 2, 3.4, share_x=False, share_y=False)
     for (left, right), dataset in zip(axes, datasets, strict=True):
