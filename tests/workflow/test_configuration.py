@@ -1,4 +1,5 @@
 import copy
+import errno
 import math
 from pathlib import Path
 
@@ -159,6 +160,12 @@ def test_a_file_that_cannot_be_read_is_told_apart(tmp_path, monkeypatch):
     assert configuration.unusable(str(tmp_path)) == "is a folder, not a file"
     assert configuration.unusable(str(tmp_path / "none")) == "does not exist"
     monkeypatch.setattr("os.access", lambda *_: False)
+    assert "permissions" in configuration.unusable(str(file))
+
+    def closed(*_, **__):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(Path, "stat", closed)
     assert "permissions" in configuration.unusable(str(file))
 
 

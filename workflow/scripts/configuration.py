@@ -1,5 +1,6 @@
 """Check the configuration before anything is planned, and fill in the defaults."""
 
+import contextlib
 import math
 import os
 from collections.abc import Iterator, Mapping
@@ -82,13 +83,15 @@ def validate(config: dict[str, Any], schema_file: Path) -> list[str]:
 def unusable(path: str) -> str | None:
     """Return why a file cannot be read, or None where it can."""
     file = Path(path)
-    if not file.exists():
-        return "does not exist"
-    if not file.is_file():
-        return "is a folder, not a file"
-    if not os.access(file, os.R_OK):
-        return "cannot be read; its permissions forbid it"
-    return None if file.stat().st_size else "is empty"
+    # Of a folder on the way to it, too; there pathlib would raise.
+    with contextlib.suppress(PermissionError):
+        if not file.exists():
+            return "does not exist"
+        if not file.is_file():
+            return "is a folder, not a file"
+        if os.access(file, os.R_OK):
+            return None if file.stat().st_size else "is empty"
+    return "cannot be read; its permissions forbid it"
 
 
 def _contradictions(config: Mapping[str, Any]) -> Iterator[str]:
