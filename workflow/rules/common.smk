@@ -2,6 +2,7 @@
 import gc
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -23,6 +24,7 @@ onstart:
     asked = getattr(workflow.executor_settings, "status_command", None)
     if (
         asked == "sacct"
+        and shutil.which(asked)
         and subprocess.run([asked, "-X"], capture_output=True).returncode
     ):
         raise WorkflowError(
