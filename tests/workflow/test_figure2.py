@@ -6,15 +6,8 @@ import pytest
 import artifacts
 from evolve_audits import save_audit
 from pe_core import Mechanism, planning
-from tests.workflow.scripted import run
+from tests.workflow.scripted import MECHANISM, run
 
-MECHANISM = {
-    "participation": 0.1,
-    "noise_multiplier": 1.0,
-    "clip": 0.1,
-    "delta": 1e-5,
-    "votes": 5,
-}
 SETTINGS = {**MECHANISM, "trials": 1_000_000, "tail": 0.0025}
 WHERE = {"dataset": "toy", "bank": "A", "encoder": "unit", "transcript": 0}
 ROUNDS = 2

@@ -317,3 +317,10 @@ def test_a_rule_declares_the_provenance_of_every_table_it_writes():
             outputs = set(re.findall(r'"results/tables/(\S+)\.csv",\n', rule.split("output:")[1]))
             assert outputs
             assert outputs == set(re.findall(r'"results/tables/(\S+)\.provenance\.json",', rule))
+
+
+def test_names_that_look_like_numbers_are_read_as_names(tmp_path):
+    with artifacts.writing(tmp_path / "table.csv") as path:
+        path.write_text("dataset,attack,label,round,epsilon_lower\n007,1e3,01,2,0.5\n")
+    found = tables.read(tmp_path / "table.csv", ["label"])
+    assert found.row(0) == ("007", "1e3", "01", 2, 0.5)

@@ -14,7 +14,8 @@ from matplotlib.figure import Figure
 
 import population
 import style
-from artifacts import checked, load_json
+import tables
+from artifacts import load_json
 from job import job
 from pe_core import Mechanism, planning, swap
 from pe_core.background import Background
@@ -81,7 +82,7 @@ def panel(axes: Axes, rows: pl.DataFrame, several: bool) -> None:
 
 
 with job(snakemake):
-    table = pl.read_csv(checked(snakemake.input.table))
+    table = tables.read(snakemake.input.table)
     theory = load_json(snakemake.input.accounting)["epsilon_theory"]
     several = table["dataset"].n_unique() > 2
     mechanism = population.mechanism(snakemake.params.mechanism, 0)

@@ -8,15 +8,13 @@ import math
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 import audit_card_evidence as evidence
 import audit_card_pictures as pictures
 import pages
 import population
 import style
 import tables
-from artifacts import checked, load_json, save_text
+from artifacts import load_json, save_text
 from audit_card_provenance import made
 from audit_card_values import Value, largest
 from audits import load_audit
@@ -62,12 +60,6 @@ def most_exposed(
     return largest([*values, *(group.quantile(1.0) for group in everyone)])
 
 
-def read(path: str) -> pl.DataFrame:
-    """Read a table; names stay names, though they may look like numbers."""
-    names = dict.fromkeys(("dataset", "encoder"), pl.String)
-    return pl.read_csv(checked(path), schema_overrides=names)
-
-
 def context(snakemake: Any) -> dict[str, Any]:
     """Return everything that the template shows."""
     files, params = snakemake.input, snakemake.params
@@ -76,8 +68,8 @@ def context(snakemake: Any) -> dict[str, Any]:
     settings = audits[0]["settings"]
     proved = load_json(files.accounting)
     limits = evidence.limits(arms, proved)
-    everyone = evidence.exposed(read(files.exposure), read(files.levels))
-    questions = evidence.questions(read(files.accounts))
+    everyone = evidence.exposed(tables.read(files.exposure), tables.read(files.levels))
+    questions = evidence.questions(tables.read(files.accounts))
     texts, strings = (evidence.strongest(arms, kind) for kind in (False, True))
     real = most_exposed(arms, everyone, texts)
     leak = largest([v for v in (real, strings and strings.value("epsilon_exact_best")) if v])

@@ -10,7 +10,8 @@ from typing import Any
 import polars as pl
 
 import pages
-from artifacts import checked, save_text
+import tables
+from artifacts import save_text
 from audit_card_values import Value
 from job import job
 
@@ -54,9 +55,8 @@ def runs(table: pl.DataFrame) -> Iterator[dict[str, Any]]:
 
 
 with job(snakemake) as log:
-    # Texts stay texts: a column of numbers would else lose its leading zeros.
-    names = dict.fromkeys((*RUN[:3], "run", "label", "text"), pl.String)
-    table = pl.read_csv(checked(snakemake.input.candidates), schema_overrides=names)
+    # A column of numbers would else lose its leading zeros.
+    table = tables.read(snakemake.input.candidates, ("label", "text"))
     table = table.with_columns(pl.col("label", "text").fill_null(""))
     found = list(runs(table))
     template, sheet = Path(snakemake.input.template), Path(snakemake.input.style)

@@ -13,7 +13,8 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator
 
 import style
-from artifacts import checked, load_json
+import tables
+from artifacts import load_json
 from job import job
 
 SCENARIOS = {
@@ -163,7 +164,7 @@ def accuracy(table: pl.DataFrame, models: list[str], shares: list[float]) -> Fig
 
 
 with job(snakemake):
-    table = pl.read_csv(checked(snakemake.input.table))
+    table = tables.read(snakemake.input.table)
     accounts = [load_json(path) for path in snakemake.input.accounts]
     models = list(dict.fromkeys(table["model"]))
     shares = list(dict.fromkeys(table["participation"]))

@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 import population
 import style
 import tables
-from artifacts import checked, load_json
+from artifacts import load_json
 from audits import GRID
 from job import job
 from pe_core import planning
@@ -42,11 +42,7 @@ def draw(left: Axes, right: Axes, epsilon: np.ndarray, reach: float, look: dict)
 
 
 with job(snakemake):
-    # Names stay names, though they may look like numbers.
-    names = dict.fromkeys(GRID, pl.String)
-    table = pl.concat(
-        [pl.read_csv(checked(path), schema_overrides=names) for path in snakemake.input.exposures]
-    )
+    table = pl.concat(map(tables.read, snakemake.input.exposures))
     table = table.with_columns(obtained=pl.lit(WAY))
     tables.save(snakemake, table, snakemake.output.csv)
     shares = pl.DataFrame(above(table, snakemake.params.levels)).with_columns(obtained=pl.lit(WAY))

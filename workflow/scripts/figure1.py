@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator
 
 import style
-from artifacts import checked
+import tables
 from job import job
 
 ALONG = {
@@ -52,7 +52,7 @@ def draw(axes: Axes, rows: pl.DataFrame, along: str) -> list[Line2D]:
 
 
 with job(snakemake):
-    table = pl.read_csv(checked(snakemake.input[0]))
+    table = tables.read(snakemake.input[0])
     settings = snakemake.params.mechanism
     noise, q = settings["noise_multiplier"], settings["participation"]
     datasets = table["dataset"].unique(maintain_order=True).to_list()

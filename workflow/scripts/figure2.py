@@ -9,7 +9,7 @@ import polars as pl
 from matplotlib.axes import Axes
 
 import style
-from artifacts import checked
+import tables
 from job import job
 
 RUNS = {
@@ -66,7 +66,7 @@ def privacy(axes: Axes, table: pl.DataFrame, delta: float, trials: int) -> None:
 
 
 with job(snakemake):
-    table = pl.read_csv(checked(snakemake.input.table)).with_columns(
+    table = tables.read(snakemake.input.table).with_columns(
         kind=pl.when(pl.col("run").is_in(["unaudited", "noiseless"]))
         .then(pl.col("run"))
         .otherwise(pl.lit("audited"))

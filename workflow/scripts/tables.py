@@ -1,4 +1,4 @@
-"""Write tables for machines, and lay them out for people.
+"""Write and read tables for machines, and lay them out for people.
 
 A CSV has full names, six decimals, settings as they were chosen, and a column `obtained` that says
 how each ε came about; its provenance is beside it. People get the same rows with three decimals,
@@ -9,6 +9,7 @@ claim too much.
 import csv
 import math
 import re
+from collections.abc import Iterable
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Context, Decimal
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,7 +17,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 import provenance
-from artifacts import writing
+from artifacts import checked, writing
 
 # How the values of a column came about.
 WAYS = {
@@ -156,6 +157,16 @@ def rounded(name: str, value: float, digits: int = SHOWN) -> str:
         number = number.quantize(Decimal(1).scaleb(-places), way, WHOLE)
     # No negative zero.
     return f"{number or abs(number):f}"
+
+
+def read(path: str, texts: Iterable[str] = ()) -> pl.DataFrame:
+    """Return a table made by a rule, checked; names stay names, though they may look like numbers.
+
+    Args:
+        path: the CSV.
+        texts: columns of text besides NAMES.
+    """
+    return pl.read_csv(checked(path), schema_overrides=dict.fromkeys((*NAMES, *texts), pl.String))
 
 
 def save(job: Any, table: pl.DataFrame, path: str) -> None:
